@@ -1,0 +1,1 @@
+"""Signal processing that both halves share: spectra, linear prediction, companding, pulses, files."""

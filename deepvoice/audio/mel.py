@@ -1,0 +1,101 @@
+"""Log-mel spectra: the one definition that training, the conditioner and the linear prediction share.
+
+Frames are centred: frame f covers samples f*hop .. (f+1)*hop, and its window is centred on the middle of that span,
+so that a frame of conditioning describes exactly the samples it conditions.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MelSpec:
+    """Parameters of the log-mel spectrum."""
+
+    sample_rate: int = 24000  # Hz
+    hop: int = 120  # samples, 5 ms
+    window: int = 768  # samples, 32 ms Hann
+    fft: int = 1024
+    bands: int = 80
+    low_hz: float = 0.0
+    high_hz: float = 12000.0
+    floor: float = 1e-9  # power added before the logarithm; digital silence becomes log(floor)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the fields as a plain dict, for hashing and for voice.json."""
+        return asdict(self)
+
+
+def hz_to_mel(hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Slaney's mel scale: linear below 1 kHz, logarithmic above (as librosa's default)."""
+    hz = np.asarray(hz, np.float64)
+    log_part = 15.0 + np.log(np.maximum(hz, 1e-9) / 1000.0) * (27.0 / np.log(6.4))
+    return np.where(hz < 1000.0, hz * 3.0 / 200.0, log_part)
+
+
+def mel_to_hz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inverse of `hz_to_mel`."""
+    mel = np.asarray(mel, np.float64)
+    return np.where(mel < 15.0, mel * 200.0 / 3.0, 1000.0 * np.exp((mel - 15.0) * (np.log(6.4) / 27.0)))
+
+
+def band_edges_hz(spec: MelSpec) -> NDArray[np.float64]:
+    """Edges of the triangular bands in Hz, [bands + 2]."""
+    low, high = hz_to_mel(np.array([spec.low_hz, spec.high_hz]))
+    return mel_to_hz(np.linspace(low, high, spec.bands + 2))
+
+
+@lru_cache(maxsize=8)
+def filterbank(spec: MelSpec) -> FloatArray:
+    """Triangular filters of unit area (Slaney normalisation), float32 [bands, fft // 2 + 1]."""
+    edges = band_edges_hz(spec)
+    bins = np.linspace(0, spec.sample_rate / 2, spec.fft // 2 + 1)
+    rising = (bins[None] - edges[:-2, None]) / np.maximum(edges[1:-1] - edges[:-2], 1e-9)[:, None]
+    falling = (edges[2:, None] - bins[None]) / np.maximum(edges[2:] - edges[1:-1], 1e-9)[:, None]
+    weights = np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
+    return weights.astype(np.float32)
+
+
+def num_frames(num_samples: int, spec: MelSpec) -> int:
+    """Frames that cover a signal: ceil(samples / hop)."""
+    return -(-num_samples // spec.hop)
+
+
+def log_mel(samples_T: FloatArray, spec: MelSpec) -> FloatArray:
+    """Compute the log-mel power spectrum.
+
+    samples_T: float32 [T] in [-1, 1]
+    Returns float32 [F, bands], natural logarithm of power density plus `spec.floor`.
+    """
+    frames = num_frames(len(samples_T), spec)
+    left = spec.window // 2 - spec.hop // 2
+    right = frames * spec.hop + spec.window - len(samples_T)
+    padded = np.pad(np.asarray(samples_T, np.float32), (left, max(right, 0)))
+    window = np.hanning(spec.window + 1)[:-1].astype(np.float32)
+    views = np.lib.stride_tricks.sliding_window_view(padded, spec.window)[:: spec.hop][:frames]
+    power = np.abs(np.fft.rfft(views * window, spec.fft, axis=1)).astype(np.float32) ** 2 / np.sum(window**2)
+    return np.log(power @ filterbank(spec).T * np.float32(spec.sample_rate / 2) + spec.floor).astype(np.float32)
+
+
+def mel_power_density(mel_FM: FloatArray, spec: MelSpec, bins: int) -> FloatArray:
+    """Interpolate a log-mel spectrum to a power density over equally spaced frequencies.
+
+    mel_FM: float32 [F, bands]
+    bins: number of frequencies from 0 to half the sample rate
+    Returns float32 [F, bins], power.
+    """
+    return np.exp(np.minimum(mel_FM @ _interpolation(spec, bins), 30.0)).astype(np.float32)
+
+
+@lru_cache(maxsize=8)
+def _interpolation(spec: MelSpec, bins: int) -> FloatArray:
+    """Linear interpolation between band centres, constant beyond the first and last, [bands, bins]."""
+    centres = band_edges_hz(spec)[1:-1]
+    targets = np.linspace(0, spec.sample_rate / 2, bins)
+    rows = [np.interp(targets, centres, np.eye(spec.bands)[band]) for band in range(spec.bands)]
+    return np.asarray(rows, np.float32)

@@ -1,0 +1,47 @@
+"""The pitch phase: where in its glottal cycle each step of the vocoder stands.
+
+The vocoder is given cosines and sines of the first harmonics of the fundamental at the middle of each bunch. In training
+the phase is measured from the recording (recipes/common/pitch.py); in speaking it is the integral of the
+predicted F0. With it the network renders a pitch period instead of inventing one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.audio.mel import FloatArray
+
+
+def phase_from_f0(f0_F: FloatArray, hop: int, sample_rate: int, start: float = 0.0) -> NDArray[np.float64]:
+    """Integrate F0 to a phase at frame edges.
+
+    f0_F: float32 [F] Hz, continuous (unvoiced frames interpolated)
+    Returns float64 [F + 1] in cycles; frame f runs from entry f to entry f + 1.
+    """
+    steps = np.asarray(f0_F, np.float64) * hop / sample_rate
+    return np.concatenate([[start], start + np.cumsum(steps)])
+
+
+def pulse_features(
+    phase_E: NDArray[np.float64], voiced_F: NDArray[np.bool_], hop: int, bunch: int, harmonics: int
+) -> FloatArray:
+    """Sample the harmonics of the phase at the middle of every bunch.
+
+    phase_E: float64 [F + 1] cycles at frame edges, linear inside a frame
+    voiced_F: bool [F]
+    Returns float32 [F * hop / bunch, 2 * harmonics]: cos of harmonics 1..Q, then sin; zero where unvoiced.
+    """
+    steps = hop // bunch
+    middle = (np.arange(steps) + 0.5) / steps
+    phase = phase_E[:-1, None] + (phase_E[1:] - phase_E[:-1])[:, None] * middle
+    angle = (2 * np.pi * (phase % 1.0)).reshape(-1, 1) * np.arange(1, harmonics + 1)
+    features = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+    return (features * np.repeat(voiced_F, steps)[:, None]).astype(np.float32)
+
+
+def interpolate_unvoiced(f0_F: FloatArray, default_hz: float = 180.0) -> FloatArray:
+    """Fill unvoiced frames (0 Hz) by interpolation in log F0; all-unvoiced input becomes `default_hz`."""
+    voiced = f0_F > 0
+    if not voiced.any():
+        return np.full(len(f0_F), default_hz, np.float32)
+    at = np.flatnonzero(voiced)
+    return np.exp(np.interp(np.arange(len(f0_F)), at, np.log(f0_F[at]))).astype(np.float32)
