@@ -1,0 +1,86 @@
+"""What speaking returns: samples with the times of words and phones, and a report of what happened to the text."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.audio.io import open_writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A spoken word and when it is heard.
+
+    text: the word as it is spoken ("forty" for the first word of "42")
+    start, end: seconds from the start of the speech
+    span: characters of the original text that it came from, [first, past the last)
+    """
+
+    text: str
+    start: float
+    end: float
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phone:
+    """A phone or a silence and when it is heard.
+
+    symbol: one of deepvoice.text.phones.SYMBOLS
+    start, end: seconds from the start of the speech
+    f0: mean pitch of its voiced frames in Hz, 0 if it has none
+    """
+
+    symbol: str
+    start: float
+    end: float
+    f0: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of the text; nothing happens to it silently.
+
+    sentences: number of sentences spoken
+    normalised: (written, spoken) pairs of everything that is not read as it is written, such as numbers
+    unknown: words that no lexicon has and the pronunciation model read
+    dropped: pieces of the text that cannot be spoken, such as other scripts
+    seed: seed of the random numbers; the same seed gives the same samples
+    """
+
+    sentences: int = 0
+    normalised: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """Finished speech.
+
+    samples: float32 [n] in [-1, 1]
+    sample_rate: Hz
+    """
+
+    samples: NDArray[np.float32]
+    sample_rate: int
+    words: tuple[Word, ...] = ()
+    phones: tuple[Phone, ...] = ()
+    report: Report = field(default_factory=Report)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the speech."""
+        return len(self.samples) / self.sample_rate
+
+    def save(self, path: Path | str, file_format: str | None = None) -> Path:
+        """Write wav, flac, mp3, ogg or opus, by the suffix or by name; the file is complete or absent.
+
+        Raises AudioError for an unknown format, an unwritable place, a full disk.
+        """
+        with open_writer(path, self.sample_rate, file_format) as writer:
+            writer.write(self.samples)
+        return Path(path)
