@@ -21,12 +21,12 @@ _WEAK: dict[str, tuple[str, str]] = {
         ("was", "W AH0 Z", ""),
         ("were", "W ER0", ""),
         ("from", "F R AH0 M", ""),
-        ("for", "F ER0", ""),
+        ("for", "F AO0 R", ""),
         ("at", "AE0 T", ""),
         ("as", "AE0 Z", ""),
         ("that", "DH AE0 T", ""),
         ("than", "DH AH0 N", ""),
-        ("or", "ER0", ""),
+        ("or", "AO0 R", ""),
         ("can", "K AH0 N", ""),
         ("could", "K UH0 D", ""),
         ("would", "W UH0 D", ""),
@@ -64,12 +64,33 @@ _WEAK: dict[str, tuple[str, str]] = {
         ("on", "AA2 N", ""),
         ("some", "S AH2 M", ""),
         ("into", "IH1 N T UW0", ""),
+        ("i", "AY2", ""),
+        ("me", "M IY2", ""),
+        ("him", "HH IH2 M", ""),
+        ("us", "AH2 S", ""),
+        ("our", "AW2 ER0", ""),
+        ("its", "IH0 T S", ""),
+        ("who", "HH UW2", ""),
+        ("what", "W AH2 T", ""),
+        ("when", "W EH2 N", ""),
+        ("where", "W EH2 R", ""),
+        ("while", "W AY2 L", ""),
+        ("so", "S OW2", ""),
+        ("not", "N AA2 T", ""),
+        ("up", "AH2 P", ""),
+        ("through", "TH R UW0", ""),
+        ("shall", "SH AE2 L", ""),
+        ("should", "SH UH2 D", ""),
+        ("might", "M AY2 T", ""),
     ]
 }
 
 # Said in full when they end a clause: "what are you looking at?"
 _STRONG_AT_CLAUSE_END = frozenset(
-    "the a of to was were from for at as that can could would is are be been am has had have will with by in this these those there".split()
+    (
+        "the a of to was were from for at as that can could would should might shall is are be been am has had have "
+        "will with by in on or this these those there what who when where so through up not"
+    ).split()
 )
 
 
