@@ -1,0 +1,1 @@
+"""Speaking halves of the trained modules: numpy and the kernels, no torch."""
