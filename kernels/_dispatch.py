@@ -1,0 +1,78 @@
+"""Choose the implementation of a kernel: the compiled extension where it is there, otherwise the numpy reference."""
+
+import importlib
+import logging
+import os
+import warnings
+from functools import lru_cache
+from types import ModuleType
+from typing import Literal, get_args
+
+from deepvoice.errors import KernelUnavailableError
+
+Backend = Literal["reference", "cpu"]
+BackendChoice = Literal["auto", "reference", "cpu"]
+
+ENVIRONMENT = "DEEPVOICE_KERNELS"
+_LOG = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1)
+def _load_extension() -> tuple[ModuleType | None, str | None]:
+    """Import the compiled extension once; the second item says why there is none."""
+    try:
+        return importlib.import_module("deepvoice.kernels._cpu"), None
+    except ImportError as error:
+        reason = f"the compiled extension is missing ({error}); reinstall deepvoice where a C++17 compiler is present"
+        return None, reason
+
+
+def extension() -> ModuleType:
+    """Return the compiled extension module.
+
+    Raises KernelUnavailableError when this installation has none.
+    """
+    module, reason = _load_extension()
+    if module is None:
+        raise KernelUnavailableError(f"backend 'cpu' is not available: {reason}")
+    return module
+
+
+def available() -> dict[Backend, str | None]:
+    """Map every backend to None where it can be used, otherwise to the reason why not."""
+    return {"reference": None, "cpu": _load_extension()[1]}
+
+
+@lru_cache(maxsize=1)
+def _choose() -> Backend:
+    """Pick the fastest backend there is, and say so once."""
+    reason = available()["cpu"]
+    if reason is None:
+        _LOG.debug("kernels: using backend 'cpu'")
+        return "cpu"
+    warnings.warn(
+        f"speaking through the numpy reference, many times slower than the compiled kernels: {reason}",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return "reference"
+
+
+def resolve(backend: str = "auto") -> Backend:
+    """Turn a requested backend into one that can be used.
+
+    backend: "auto", "reference" or "cpu"; "auto" obeys the environment variable DEEPVOICE_KERNELS when that is set
+    Raises KernelUnavailableError for an unknown name, or for a named backend that is not available.
+    """
+    wanted = os.environ.get(ENVIRONMENT) or "auto" if backend == "auto" else backend
+    if wanted not in get_args(BackendChoice):
+        source = f"environment variable {ENVIRONMENT}" if backend == "auto" else "argument backend"
+        raise KernelUnavailableError(
+            f"unknown kernel backend {wanted!r} in the {source}: choose one of {', '.join(get_args(BackendChoice))}"
+        )
+    if wanted == "auto":
+        return _choose()
+    if wanted == "cpu":
+        extension()
+        return "cpu"
+    return "reference"
