@@ -14,6 +14,7 @@ Backend = Literal["reference", "cpu"]
 BackendChoice = Literal["auto", "reference", "cpu"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
+INTERFACE_VERSION = 1  # of the functions of _cpu; an editable install may have an extension built from older sources
 _LOG = logging.getLogger(__name__)
 
 
@@ -21,10 +22,13 @@ _LOG = logging.getLogger(__name__)
 def _load_extension() -> tuple[ModuleType | None, str | None]:
     """Import the compiled extension once; the second item says why there is none."""
     try:
-        return importlib.import_module("deepvoice.kernels._cpu"), None
+        module = importlib.import_module("deepvoice.kernels._cpu")
     except ImportError as error:
         reason = f"the compiled extension is missing ({error}); reinstall deepvoice where a C++17 compiler is present"
         return None, reason
+    if getattr(module, "interface_version", None) != INTERFACE_VERSION:
+        return None, "the compiled extension belongs to another version of deepvoice; reinstall deepvoice"
+    return module, None
 
 
 def extension() -> ModuleType:

@@ -67,9 +67,7 @@ def conv1d(
     choice("activation", activation, ACTIVATIONS)
     taps = weight_OKI.shape[1]
     if taps < 1 or not (causal or taps % 2):
-        raise ValueError(
-            f"weight_OKI has {taps} taps: a centred convolution needs an odd number, a causal one 1 or more"
-        )
+        raise ValueError(f"weight_OKI has {taps} taps: centred taps must be odd in number, causal ones 1 or more")
     if not 1 <= dilation <= 65536:
         raise ValueError(f"dilation is {dilation}, expected 1 to 65536")
     if resolve(backend) == "reference":

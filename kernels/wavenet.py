@@ -1,7 +1,7 @@
 """The bunch WaveNet: conditioning in, samples out. The equations are in `deepvoice.kernels.reference.wavenet`.
 
-Randomness is an input (one uniform number a sample) and the state is an explicit value, so that the same input gives the
-same samples, in one call or in many.
+Randomness is an input (one uniform number a sample) and the state is an explicit value, so that the same input gives
+the same samples, in one call or in many.
 """
 
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def _packed(weights: WaveNetWeights) -> Any:
 
 
 def _state(run: reference.Run) -> WaveNetState:
-    return WaveNetState(signal=run.signal, residual=run.residual, output=run.output, queues_DR=run.queues_DR())
+    return WaveNetState(signal=run.signal, residual=run.residual, output=run.output, queues_DR=run.queue_rows())
 
 
 def prepare(weights: WaveNetWeights, *, backend: str = "auto") -> None:

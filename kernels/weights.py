@@ -123,7 +123,7 @@ class WaveNetShape:
 class WaveNetWeights:
     """The tensors of one WaveNet; checked when made, never written to afterwards.
 
-    A backend's packed copy is made at first use and kept here, so that it is made once however many sentences are spoken.
+    A backend's packed copy is made at first use and kept here: it is made once however many sentences are spoken.
     Raises TypeError or ValueError for a tensor of another type or shape.
     """
 

@@ -20,7 +20,7 @@ def activate(x: FloatArray, activation: str) -> FloatArray:
 
 
 def dense(x_TI: FloatArray, weight_OI: FloatArray, bias_O: FloatArray | None, activation: str) -> FloatArray:
-    """y = activation(x W^T + b)."""
+    """Compute y = activation(x W^T + b)."""
     y_TO = x_TI @ weight_OI.T
     if bias_O is not None:
         y_TO = y_TO + bias_O
@@ -30,8 +30,8 @@ def dense(x_TI: FloatArray, weight_OI: FloatArray, bias_O: FloatArray | None, ac
 def conv1d(
     x_TI: FloatArray, weight_OKI: FloatArray, bias_O: FloatArray | None, dilation: int, activation: str, causal: bool
 ) -> FloatArray:
-    """y_t = activation(b + sum_k W_k x_{t + (k - left) dilation}), zeros outside; left is K - 1 when causal."""
-    steps, inputs = x_TI.shape
+    """Compute y_t = activation(b + sum_k W_k x_{t + (k - left) dilation}), zeros outside; left is K - 1 or K // 2."""
+    steps = len(x_TI)
     outputs, taps, _ = weight_OKI.shape
     left = (taps - 1 if causal else taps // 2) * dilation
     y_TO = np.zeros((steps, outputs), np.float32)

@@ -3,13 +3,14 @@
 One step of the trunk serves N samples. With u the step's inputs, h the residual stream, f the frame:
 
     h = tanh(W_in u + b_in)
-    layer l: z = W_past h(d steps ago) + W_cur h + cond_l;  a = tanh(z_1) sigmoid(z_2);  skip += W_skip a;  h += W_res a + b_res
+    layer l: z = W_past h(d steps ago) + W_cur h + cond_l;  a = tanh(z_1) sigmoid(z_2)
+             skip += W_skip a;  h += W_res a + b_res
     q = W_bunch relu(skip + cond_skip) + b_bunch
     sample i: k = relu(q_i + W_draw_i v);  logits = W_out k + b_out;  code drawn from softmax(logits / temperature)
 
-where v holds the linear prediction of the sample and the last J samples, those drawn in this bunch included. The coded value
-is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019). Arguments are checked by
-`deepvoice.kernels.wavenet`.
+where v holds the linear prediction of the sample and the last J samples, those drawn in this bunch included. The coded
+value is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019). Arguments
+are checked by `deepvoice.kernels.wavenet`.
 """
 
 import math
@@ -73,7 +74,7 @@ class State(Protocol):
     @property
     def output(self) -> FloatArray: ...  # noqa: D102
     @property
-    def queues_DR(self) -> FloatArray: ...  # noqa: D102
+    def queues_DR(self) -> FloatArray: ...  # noqa: D102, N802
 
 
 class Run:
@@ -91,7 +92,7 @@ class Run:
         self.step_index = 0
         self._samples: list[np.float32] = []
 
-    def queues_DR(self) -> FloatArray:
+    def queue_rows(self) -> FloatArray:
         """Return the queues of all layers, each oldest first."""
         turned = [np.roll(q, -(self.step_index % len(q)), axis=0) for q in self.queues]
         return np.concatenate(turned)
