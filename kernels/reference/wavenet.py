@@ -9,8 +9,8 @@ One step of the trunk serves N samples. With u the step's inputs, h the residual
     sample i: k = relu(q_i + W_draw_i v);  logits = W_out k + b_out;  code drawn from softmax(logits / temperature)
 
 where v holds the linear prediction of the sample and the last J samples, those drawn in this bunch included. The coded
-value is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019). Arguments
-are checked by `deepvoice.kernels.wavenet`.
+value is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019).
+Arguments are checked by `deepvoice.kernels.wavenet`.
 """
 
 import math
