@@ -1,0 +1,1 @@
+"""The lexicon inside the package: its build and its supplement."""
