@@ -216,7 +216,7 @@ def _check_configs(manifest: VoiceManifest) -> dict[str, Any]:
     if set(manifest.modules) != set(MODULES):
         raise VoiceError(f"it has the modules {sorted(manifest.modules)}; expected {sorted(MODULES)}; pack it again: {_PACK}")
     checked = {name: from_dict(kind, manifest.modules[name].config, name) for name, kind in MODULES.items()}
-    rate = checked["vocoder"].sample_rate
+    rate = checked["vocoder"].mel.sample_rate
     if rate != manifest.sample_rate:
         raise VoiceError(f"its vocoder makes {rate} Hz but the voice declares {manifest.sample_rate} Hz; pack it again: {_PACK}")
     for name, config in checked.items():
@@ -330,7 +330,7 @@ def write_voice(
         format_version=FORMAT_VERSION,
         name=name,
         language=language,
-        sample_rate=module_configs["vocoder"].sample_rate,
+        sample_rate=module_configs["vocoder"].mel.sample_rate,
         phone_set=PhoneSet(symbols=SYMBOLS, hash=phone_set_hash()),
         features=features,
         modules=entries,

@@ -1,0 +1,109 @@
+"""The command `deepvoice`: say, phonemes, voices, doctor.
+
+Only audio, and what a command is asked to print, goes to standard output; everything else goes to standard error. Exit
+status: 0 done, 1 failed, 2 usage, 3 text refused under --strict, 130 interrupted.
+"""
+
+import argparse
+import contextlib
+import importlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from types import FrameType
+from typing import TextIO
+
+from deepvoice import __version__
+from deepvoice.commands.arguments import UsageError
+from deepvoice.errors import DeepVoiceError
+
+DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+
+COMMANDS = {
+    "say": "speak text into a file, to standard output or to the loudspeaker",
+    "phonemes": "show how text will be pronounced, without audio",
+    "voices": "list the voices of this installation",
+    "doctor": "check this installation and show what it can do",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    _make_consoles_safe()
+    warnings.showwarning = _show_warning
+    parser, subparsers = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as exit_:  # argparse has printed usage or help
+        return exit_.code if isinstance(exit_.code, int) else USAGE
+    if arguments.command is None:
+        parser.print_usage(sys.stderr)
+        return USAGE
+    return _run(arguments, subparsers[arguments.command])
+
+
+def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run the chosen command; every error that is ours becomes one line and a status."""
+    with contextlib.suppress(ValueError):  # signals can only be set in the main thread
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        status: int = importlib.import_module(f"deepvoice.commands.{arguments.command}").run(arguments)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        parser.print_usage(sys.stderr)
+        print(f"deepvoice {arguments.command}: {error}", file=sys.stderr)
+        return USAGE
+    except DeepVoiceError as error:
+        print(f"deepvoice: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("deepvoice: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone. Point stdout elsewhere, or Python complains once more when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        print(f"deepvoice: {error}; check free space and permissions", file=sys.stderr)
+        return FAILED
+    except MemoryError:
+        print("deepvoice: out of memory; split the text or close other programs", file=sys.stderr)
+        return FAILED
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = argparse.ArgumentParser(prog="deepvoice", description="Speak text with a small neural voice, offline.")
+    parser.add_argument("--version", action="version", version=f"deepvoice {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    subparsers = {}
+    for name, summary in COMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        importlib.import_module(f"deepvoice.commands.{name}").add_arguments(subparser)
+        subparsers[name] = subparser
+    return parser, subparsers
+
+
+def _make_consoles_safe() -> None:
+    """Escape what a console cannot show (emoji on cp1252) instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"deepvoice: warning: {message}", file=sys.stderr)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """End through the ordinary way out, so that unfinished files are removed."""
+    raise SystemExit(128 + number)

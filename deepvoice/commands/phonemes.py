@@ -1,0 +1,75 @@
+"""`deepvoice phonemes`: how a text will be pronounced."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from deepvoice.commands.arguments import add_common_arguments, add_text_arguments, add_voice_argument, read_text
+
+if TYPE_CHECKING:
+    from deepvoice.text.frontend import Analysis, Sentence
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_text_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print words with their characters and phones as JSON")
+    add_voice_argument(parser)
+    add_common_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the phones; returns the exit status."""
+    text = read_text(arguments)
+    from deepvoice.errors import TextError
+    from deepvoice.pipeline import load_front_end
+
+    analysis = load_front_end(arguments.voice).analyse(text)
+    if arguments.strict and analysis.dropped:
+        print(f"deepvoice: refused: {', '.join(map(repr, analysis.dropped))} cannot be spoken (--strict)", file=sys.stderr)
+        return 3
+    if not analysis.sentences:
+        raise TextError("the text has nothing that can be spoken; expected at least one word or number")
+    if arguments.json:
+        print(json.dumps(describe(analysis), indent=1))  # ASCII: any console can show it
+        return 0
+    for sentence in analysis.sentences:
+        print(_line(sentence))
+    if analysis.dropped and not arguments.quiet:
+        print(f"deepvoice: warning: not spoken: {', '.join(map(repr, analysis.dropped))}", file=sys.stderr)
+    return 0
+
+
+def describe(analysis: "Analysis") -> dict[str, Any]:
+    """Return an analysis as plain data: sentences of words with character spans and phones, and the report."""
+    return {
+        "sentences": [_sentence(sentence) for sentence in analysis.sentences],
+        "normalised": [list(pair) for pair in analysis.normalised],
+        "unknown": list(analysis.unknown),
+        "dropped": list(analysis.dropped),
+    }
+
+
+def _sentence(sentence: "Sentence") -> dict[str, Any]:
+    sequence = sentence.sequence
+    phones: list[list[str]] = [[] for _ in sentence.words]
+    for symbol, word in zip(sequence.symbols, sequence.word_of, strict=True):
+        if word >= 0:
+            phones[word].append(symbol)
+    words = [
+        {"word": word.text, "start": word.span[0], "end": word.span[1], "phones": spoken}
+        for word, spoken in zip(sentence.words, phones, strict=True)
+    ]
+    return {"words": words, "phones": list(sequence.symbols)}
+
+
+def _line(sentence: "Sentence") -> str:
+    """Symbols of a sentence with a bar between words."""
+    sequence = sentence.sequence
+    parts = []
+    for i, (symbol, word) in enumerate(zip(sequence.symbols, sequence.word_of, strict=True)):
+        if word >= 0 and i and sequence.word_of[i - 1] >= 0 and sequence.word_of[i - 1] != word:
+            parts.append("|")
+        parts.append(symbol)
+    return " ".join(parts)
