@@ -80,10 +80,10 @@ class WaveNetShape:
             raise ValueError(f"WaveNet dilations are {dilations}, expected whole numbers from 1 to {MAX_DILATION}")
         if sum(dilations) > MAX_DILATION_SUM:
             raise ValueError(f"WaveNet dilations add up to {sum(dilations)}, at most {MAX_DILATION_SUM} are allowed")
-        for name, low, high in (("pre_emphasis", 0, 0.99), ("signal_gain", 1e-3, 1e3), ("code_scale", 1e-3, 1e3)):
+        for name, least, most in (("pre_emphasis", 0, 0.99), ("signal_gain", 1e-3, 1e3), ("code_scale", 1e-3, 1e3)):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not math.isfinite(value) or not low <= value <= high:
-                raise ValueError(f"WaveNet {name} is {value!r}, expected a number from {low} to {high}")
+            if not isinstance(value, int | float) or not math.isfinite(value) or not least <= value <= most:
+                raise ValueError(f"WaveNet {name} is {value!r}, expected a number from {least} to {most}")
 
     @property
     def layers(self) -> int:

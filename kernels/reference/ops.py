@@ -7,7 +7,8 @@ from deepvoice.kernels._checks import FloatArray
 
 def sigmoid(x: FloatArray) -> FloatArray:
     """Logistic function through tanh, which does not overflow."""
-    return np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * x)
+    half = np.float32(0.5)
+    return np.asarray(half + half * np.tanh(half * x), np.float32)
 
 
 def activate(x: FloatArray, activation: str) -> FloatArray:

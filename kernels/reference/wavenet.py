@@ -29,7 +29,8 @@ SIGNAL_LIMIT = np.float32(2)  # the pre-emphasised signal is clipped here, so th
 def compress(values: FloatArray, levels: int, scale: float) -> FloatArray:
     """Mu-law companding to [-1, 1] of amplitudes times scale, mu = levels - 1."""
     magnitude = np.minimum(np.abs(values) * np.float32(scale), np.float32(1))
-    return np.sign(values) * np.log1p(np.float32(levels - 1) * magnitude) / np.float32(math.log(levels))
+    companded = np.sign(values) * np.log1p(np.float32(levels - 1) * magnitude) / np.float32(math.log(levels))
+    return np.asarray(companded, np.float32)
 
 
 def level_amplitudes(levels: int, scale: float) -> FloatArray:
@@ -143,7 +144,7 @@ class Run:
         p = np.array([prediction], np.float32)
         v = np.concatenate([np.float32(shape.signal_gain) * p, self.compress(p), self.histories(shape.head_history)])
         k = np.maximum(q_H + w.draw_weight[position] @ v, np.float32(0))
-        return w.output_weight @ k + w.output_bias
+        return np.asarray(w.output_weight @ k + w.output_bias, np.float32)
 
     def accept(self, code: int, prediction: np.float32) -> None:
         """Append the sample that a code stands for to the histories and the audio."""
