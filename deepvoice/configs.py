@@ -8,7 +8,6 @@ import itertools
 from dataclasses import dataclass
 
 from deepvoice.audio.mel import MelSpec
-from deepvoice.audio.mel import MelSpec
 from deepvoice.config import require_range
 from deepvoice.errors import ConfigError
 from deepvoice.text.context import CONTEXT_FEATURES, TIMING_FEATURES

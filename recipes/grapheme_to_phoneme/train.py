@@ -1,0 +1,137 @@
+"""Train the grapheme-to-phoneme model.
+
+    python -m deepvoice.recipes.grapheme_to_phoneme.train --data DIR --out DIR [--config FILE] [--minutes N]
+
+Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from deepvoice.config import load_toml, require_range, to_dict
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, loss
+from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.recipes.common.train_loop import Trainer, TrainOptions, train
+from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, WordBatches
+from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
+from deepvoice.recipes.grapheme_to_phoneme.score import score
+from deepvoice.text.phones import phone_set_hash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Sizes of the network; the units come from the data."""
+
+    letter_dim: int
+    encoder_layers: int
+    encoder_dim: int
+    decoder_dim: int
+    unit_dim: int
+    dropout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """The schedule."""
+
+    epochs: float
+    letters_per_batch: int
+    learning_rate: float
+    weight_decay: float
+    ema: float
+    clip: float
+    forget: float  # share of previous units hidden from the decoder
+    smoothing: float  # label smoothing
+    evaluate_every: int  # steps
+    seed: int
+
+    def __post_init__(self) -> None:
+        require_range("epochs", self.epochs, 0.0, 10_000.0)
+        require_range("letters_per_batch", self.letters_per_batch, 1, 1_000_000)
+        require_range("forget", self.forget, 0.0, 1.0)
+        require_range("smoothing", self.smoothing, 0.0, 0.5)
+        require_range("evaluate_every", self.evaluate_every, 1, 1_000_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What config.toml holds."""
+
+    model: ModelSettings
+    training: TrainingSettings
+
+
+def default_config() -> Path:
+    """Return the path of the recipe's config.toml."""
+    return Path(str(resources.files(__package__) / "config.toml"))
+
+
+def held_out_error(model: nn.Module, entries: Sequence[Entry]) -> dict[str, float]:
+    """Return PER and WER in percent on held-out words, stress ignored, greedy."""
+    tensors = {name: value.detach().float().numpy() for name, value in model.state_dict().items()}
+    network = GraphemeToPhonemeNetwork(tensors, model.config, beam=1)  # type: ignore[arg-type]
+    result = score([entry.pronunciations for entry in entries], network([entry.word for entry in entries]))
+    return {"dev_per": result.phone_errors, "dev_wer": result.word_errors}
+
+
+def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf"), dev_words: int = 1000) -> Trainer:
+    """Train, or continue to train, in `out`."""
+    entries, units = read(data)
+    schedule = settings.training
+    batches = WordBatches(
+        [entry for entry in entries if entry.split == "train"], units, schedule.letters_per_batch, schedule.seed
+    )
+    config = GraphemeToPhonemeConfig(units=units, **to_dict(settings.model))
+    torch.manual_seed(schedule.seed)
+    model = GraphemeToPhoneme(config)
+    dev = [entry for entry in entries if entry.split == "dev"]
+    dev = dev[:: max(1, len(dev) // dev_words)] if dev_words else []
+    options = TrainOptions(
+        out_dir=out,
+        steps=max(1, round(schedule.epochs * batches.steps_per_epoch)),
+        learning_rate=schedule.learning_rate,
+        weight_decay=schedule.weight_decay,
+        ema=schedule.ema,
+        clip=schedule.clip,
+        evaluate_every=schedule.evaluate_every,
+        seed=schedule.seed,
+        minutes=minutes,
+    )
+
+    def loss_fn(module: nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
+        assert isinstance(module, GraphemeToPhoneme)
+        return loss(module, batch.letters_BG, batch.units_BG, schedule.forget, schedule.smoothing)
+
+    return train(
+        model,
+        batches,
+        loss_fn,
+        options,
+        config=to_dict(config),
+        meta={"module": "grapheme_to_phoneme", "phone_set": phone_set_hash()},
+        evaluate=(lambda module, step: held_out_error(module, dev)) if dev else None,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="train", description="Train the grapheme-to-phoneme model.")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
+    parser.add_argument("--config", type=Path, default=None, metavar="FILE", help="settings (default: the recipe's)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop, with a checkpoint, after this long")
+    arguments = parser.parse_args(argv)
+    settings = load_toml(Settings, arguments.config or default_config())
+    run(settings, arguments.data, arguments.out, arguments.minutes)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
