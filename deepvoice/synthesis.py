@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.errors import VoiceError
 from deepvoice.kernels import wavenet
-from deepvoice.networks.conditioner import ConditionerNetwork
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
+from deepvoice.networks.vocoder import VocoderNetwork
 from deepvoice.text.sequence import PhoneSequence
 from deepvoice.voice import VoiceFolder
 
@@ -79,8 +79,7 @@ class Synthesizer:
         self.config = folder.configs["vocoder"]
         self._duration = DurationNetwork(folder.tensors["duration"], folder.configs["duration"])
         self._f0 = F0Network(folder.tensors["f0"], folder.configs["f0"])
-        self._conditioner = ConditionerNetwork(folder.tensors["vocoder"], self.config)
-        self._weights = wavenet.prepare(folder.tensors["vocoder"], self.config)
+        self._vocoder = VocoderNetwork(folder.tensors["vocoder"], self.config)
 
     @property
     def gap_samples(self) -> int:
@@ -118,7 +117,8 @@ class Synthesizer:
         """
         config = self.config
         frames = plan.num_samples // config.mel.hop
-        cond_FC, lpc_FK = self._conditioner(plan.sequence, plan.durations_P, prosody.f0_F, prosody.voiced_F)
+        mel_FM = self._vocoder.spectrum(plan.sequence, plan.durations_P, prosody.f0_F, prosody.voiced_F)
+        lpc_FK = self._vocoder.predictor(mel_FM)
         pulse_NQ = self._pulses(prosody)
         temperature_F = np.where(
             prosody.voiced_F, self.settings.temperature_voiced, self.settings.temperature_unvoiced
@@ -128,8 +128,8 @@ class Synthesizer:
         state = None
         for first, last in _pieces(frames):
             samples_T, _, state = wavenet.generate(
-                self._weights,
-                cond_FC[first:last],
+                self._vocoder.weights,
+                self._vocoder.biases(mel_FM, prosody.f0_F, prosody.voiced_F, first, last),
                 lpc_FK[first:last],
                 pulse_NQ[first * steps : last * steps],
                 uniforms(seed, sentence, first * config.mel.hop, (last - first) * config.mel.hop),

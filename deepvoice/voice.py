@@ -7,14 +7,13 @@ is wrong raises `VoiceError` and says how to mend it.
 """
 
 import hashlib
-import importlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,11 @@ from numpy.typing import NDArray
 from deepvoice import configs
 from deepvoice.config import from_dict, require_range, to_dict
 from deepvoice.errors import ConfigError, VoiceError
+from deepvoice.networks.duration import DurationNetwork
+from deepvoice.networks.f0 import F0Network
+from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.networks.segmentation import SegmentationNetwork
+from deepvoice.networks.vocoder import VocoderNetwork
 from deepvoice.text.phones import SYMBOLS, phone_set_hash
 
 FORMAT_VERSION = 1
@@ -31,12 +35,19 @@ MANIFEST = "voice.json"
 Tensors = dict[str, NDArray[np.float32]]
 Shapes = dict[str, tuple[int, ...]]
 
-MODULES: dict[str, type] = {
-    "segmentation": configs.SegmentationConfig,
-    "grapheme_to_phoneme": configs.GraphemeToPhonemeConfig,
-    "duration": configs.DurationConfig,
-    "f0": configs.F0Config,
-    "vocoder": configs.VocoderConfig,
+
+
+class _Network(Protocol):
+    @staticmethod
+    def expected_shapes(config: Any) -> dict[str, tuple[int, ...]]: ...
+
+
+MODULES: dict[str, tuple[type, type[_Network]]] = {
+    "segmentation": (configs.SegmentationConfig, SegmentationNetwork),
+    "grapheme_to_phoneme": (configs.GraphemeToPhonemeConfig, GraphemeToPhonemeNetwork),
+    "duration": (configs.DurationConfig, DurationNetwork),
+    "f0": (configs.F0Config, F0Network),
+    "vocoder": (configs.VocoderConfig, VocoderNetwork),
 }
 SPEAKING = ("grapheme_to_phoneme", "duration", "f0", "vocoder")  # segmentation serves training and alignment only
 
@@ -186,8 +197,7 @@ def read_manifest(name: str | Path | None = None) -> VoiceManifest:
 
 def expected_shapes(module: str, config: Any) -> Shapes:
     """Return the shape of every tensor that a config implies, by torch's names."""
-    function: Callable[[Any], Shapes] = importlib.import_module(f"deepvoice.networks.{module}").expected_shapes
-    return function(config)
+    return MODULES[module][1].expected_shapes(config)
 
 
 def _read_manifest(path: Path) -> VoiceManifest:
@@ -215,7 +225,7 @@ def _check_configs(manifest: VoiceManifest) -> dict[str, Any]:
         )
     if set(manifest.modules) != set(MODULES):
         raise VoiceError(f"it has the modules {sorted(manifest.modules)}; expected {sorted(MODULES)}; pack it again: {_PACK}")
-    checked = {name: from_dict(kind, manifest.modules[name].config, name) for name, kind in MODULES.items()}
+    checked = {name: from_dict(kind, manifest.modules[name].config, name) for name, (kind, _) in MODULES.items()}
     rate = checked["vocoder"].mel.sample_rate
     if rate != manifest.sample_rate:
         raise VoiceError(f"its vocoder makes {rate} Hz but the voice declares {manifest.sample_rate} Hz; pack it again: {_PACK}")
