@@ -85,7 +85,9 @@ class GatedLayer(nn.Module):
         self.out = nn.Linear(width, width + config.skip, bias=False)  # rows: R residual, S skip
         self.bias = nn.Parameter(torch.zeros(width))
 
-    def forward(self, hidden_BNR: torch.Tensor, bias_BFZ: torch.Tensor, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, hidden_BNR: torch.Tensor, bias_BFZ: torch.Tensor, steps: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """hidden_BNR: [B, N, R]; bias_BFZ: [B, F, 2R], N = F * steps -> next hidden, skip contribution [B, N, S]."""
         batch, total, width = hidden_BNR.shape
         current, past = self.taps(hidden_BNR).split(2 * width, dim=2)
@@ -169,7 +171,9 @@ def noisy_signals(
     clean_residual = signal_BT[:, order:] - clean_prediction
     past = signal_BT[:, order:]
     if noise_levels is not None:
-        step = (clean_residual.abs().clamp(max=1 / config.code_scale) + 1 / (MU * config.code_scale)) * (_LOG256 / 127.5)
+        step = (clean_residual.abs().clamp(max=1 / config.code_scale) + 1 / (MU * config.code_scale)) * (
+            _LOG256 / 127.5
+        )
         noise = (torch.rand_like(step) - 0.5) + noise_levels * torch.randn_like(step)
         past = past + step * noise
     full_past = torch.cat([signal_BT[:, :order], past], dim=1)

@@ -49,7 +49,9 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
         with tempfile.TemporaryDirectory(prefix="deepvoice-") as folder:
             with open_writer(Path(folder) / "speech.wav", sample_rate) as writer:
                 yield writer
-            _check(subprocess.run([player, str(Path(folder) / "speech.wav")], stderr=subprocess.PIPE, check=False), player)
+            _check(
+                subprocess.run([player, str(Path(folder) / "speech.wav")], stderr=subprocess.PIPE, check=False), player
+            )
     else:
         command = next(command for command in _STREAMING if command[0] == player)
         with _program(command, sample_rate) as writer:

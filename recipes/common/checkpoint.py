@@ -30,7 +30,9 @@ def load_checkpoint(path: Path, meta: Mapping[str, Any] | None = None) -> dict[s
     for key, value in (meta or {}).items():
         found = state["meta"].get(key)
         if found != value:
-            raise ValueError(f"{path} was made with {key} = {found!r}, this run has {value!r}; use another out_dir or retrain")
+            raise ValueError(
+                f"{path} was made with {key} = {found!r}, this run has {value!r}; use another out_dir or retrain"
+            )
     return state
 
 

@@ -87,7 +87,9 @@ def build_cache(manifest: Path, out: Path, spec: MelSpec) -> None:
     for number, row in enumerate(progress(rows, "features")):
         samples, rate = soundfile.read(manifest.parent / row["audio"], dtype="float32")
         if rate != spec.sample_rate:
-            raise ValueError(f"{row['audio']}: {rate} Hz, expected {spec.sample_rate}; resample it with recipes/corpora")
+            raise ValueError(
+                f"{row['audio']}: {rate} Hz, expected {spec.sample_rate}; resample it with recipes/corpora"
+            )
         features = extract(samples, spec, number)
         arrays = (features.audio_T, features.mel_FM, features.f0_F, features.phase_E, features.energy_F)
         for name, array in zip(_ARRAYS, arrays, strict=True):
@@ -97,7 +99,9 @@ def build_cache(manifest: Path, out: Path, spec: MelSpec) -> None:
     for name, handle in handles.items():
         handle.close()
         (out / f"{name}.part").replace(out / f"{name}.bin")
-    (out / "index.json").write_text(json.dumps({"hash": feature_hash(spec), "spec": spec.to_dict(), "utterances": index}))
+    (out / "index.json").write_text(
+        json.dumps({"hash": feature_hash(spec), "spec": spec.to_dict(), "utterances": index})
+    )
 
 
 class FeatureCache:
@@ -106,7 +110,9 @@ class FeatureCache:
     def __init__(self, folder: Path, spec: MelSpec) -> None:
         """Open a cache; one made with other parameters is refused."""
         if not (folder / "index.json").exists():
-            raise FileNotFoundError(f"{folder} has no features; run python -m deepvoice.recipes.common.features MANIFEST")
+            raise FileNotFoundError(
+                f"{folder} has no features; run python -m deepvoice.recipes.common.features MANIFEST"
+            )
         index = json.loads((folder / "index.json").read_text())
         if index["hash"] != feature_hash(spec):
             raise ValueError(

@@ -92,7 +92,9 @@ def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.AdamW:
 class Trainer:
     """State of one run: model, optimiser, EMA and step; `run` trains to the end or until told to stop."""
 
-    def __init__(self, model: nn.Module, options: TrainOptions, config: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: nn.Module, options: TrainOptions, config: Mapping[str, Any], meta: Mapping[str, Any]
+    ) -> None:
         """Build the state, resuming from `out_dir/last.pt` where it exists."""
         self.model, self.options = model, options
         self.config, self.meta = dict(config), dict(meta)

@@ -79,8 +79,14 @@ def segment(
     voiced = features.f0_F[rows] > 0
     inside = slice(CONTEXT, CONTEXT + frames)
     edges = np.clip(np.arange(start, start + frames + 1), 0, len(features.f0_F))
-    pulses = pulse_features(features.phase_E[edges].astype(np.float64), voiced[inside], spec.hop, config.bunch, config.harmonics)
-    lpc = lpc_from_mel(mel_FM[inside], spec, config.lpc_order, config.pre_emphasis) if config.lpc_order else np.zeros((frames, 0), np.float32)
+    pulses = pulse_features(
+        features.phase_E[edges].astype(np.float64), voiced[inside], spec.hop, config.bunch, config.harmonics
+    )
+    lpc = (
+        lpc_from_mel(mel_FM[inside], spec, config.lpc_order, config.pre_emphasis)
+        if config.lpc_order
+        else np.zeros((frames, 0), np.float32)
+    )
     before = config.history + config.lpc_order
     audio = features.audio_T
     first, last = start * spec.hop - before - 1, (start + frames) * spec.hop

@@ -7,6 +7,7 @@ that the WaveNet learns to speak from what it will be given.
 """
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from deepvoice.recipes.common.data import meta_of, split
 from deepvoice.recipes.common.features import FeatureCache
 from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
 from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
+from deepvoice.recipes.vocoder.spectra import PredictedSpectra
 
 _BITS = 1.4426950408889634  # bits in a nat
 _HELD_OUT_FRAMES = 200  # of each held-out utterance
@@ -50,22 +52,29 @@ def loss_on(model: WaveNet, batch: Batch, noise: float | None) -> torch.Tensor:
     return cross_entropy(logits.flatten(0, 1), codes.flatten(), batch.weight_BT.flatten()) * _BITS
 
 
-def held_out_batches(cache: FeatureCache, ids: list[str], config: VocoderConfig) -> list[Batch]:
+def held_out_batches(
+    cache: FeatureCache, ids: list[str], config: VocoderConfig, spectra: Mapping[str, Any] | None = None
+) -> list[Batch]:
     """The first second of every held-out utterance, in batches of 10."""
-    segments = [segment(cache, u, 20, _HELD_OUT_FRAMES, config) for u in usable(cache, ids, _HELD_OUT_FRAMES + 20)]
+    long = [u for u in usable(cache, ids, _HELD_OUT_FRAMES + 20) if spectra is None or u in spectra]
+    mels = [spectra[u] if spectra is not None else None for u in long]
+    segments = [segment(cache, u, 20, _HELD_OUT_FRAMES, config, mel) for u, mel in zip(long, mels, strict=True)]
     return [collate(segments[i : i + 10]) for i in range(0, len(segments), 10)]
 
 
-def run(manifest: Path, out: Path, training: VocoderTraining, options: TrainOptions, spectra: Any = None) -> None:
+def run(
+    manifest: Path, training: VocoderTraining, options: TrainOptions, spectra: Mapping[str, Any] | None = None
+) -> None:
     """Train (or resume) on a manifest whose features are cached beside it."""
     config = training.vocoder
     cache = FeatureCache(manifest.parent / "features", config.mel)
     parts = split(manifest)
+    ids = [row["id"] for row in parts.train if spectra is None or row["id"] in spectra]
     source = SegmentSource(
-        cache=cache, utterances=usable(cache, [row["id"] for row in parts.train], training.segment_frames),
+        cache=cache, utterances=usable(cache, ids, training.segment_frames),
         config=config, batch_size=training.batch_size, frames=training.segment_frames, spectra=spectra,
     )  # fmt: skip
-    held_out = held_out_batches(cache, [row["id"] for row in parts.dev][:40], config)
+    held_out = held_out_batches(cache, [row["id"] for row in parts.dev][:40], config, spectra)
 
     def loss_fn(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, Metrics]:
         assert isinstance(model, WaveNet)
@@ -91,9 +100,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="run folder: checkpoints, logs")
     parser.add_argument("--config", type=Path, help="TOML of VocoderTraining; default: the values in the code")
     parser.add_argument("--warm-start", type=Path, help="weights to begin from")
+    parser.add_argument("--spectra", type=Path, help="folder of predicted spectra (recipes/vocoder/spectra.py)")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--learning-rate", type=float)
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this much time, with a checkpoint")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop after this much time, with a checkpoint"
+    )
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -107,7 +119,8 @@ def main() -> None:
         out_dir=arguments.out, steps=training.steps, learning_rate=training.learning_rate, ema=training.ema,
         evaluate_every=training.evaluate_every, warm_start=arguments.warm_start, minutes=arguments.minutes,
     )  # fmt: skip
-    run(arguments.manifest, arguments.out, training, options)
+    spectra = PredictedSpectra(arguments.spectra, training.vocoder.mel.bands) if arguments.spectra else None
+    run(arguments.manifest, training, options, spectra)
 
 
 if __name__ == "__main__":

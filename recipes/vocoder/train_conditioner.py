@@ -1,0 +1,180 @@
+"""Train the vocoder's conditioner: phones, aligned durations and tracked F0 -> log-mel spectrum.
+
+python -m deepvoice.recipes.vocoder.train_conditioner MANIFEST --out RUN_DIR
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from deepvoice.audio.mel import FloatArray
+from deepvoice.audio.pulses import interpolate_unvoiced
+from deepvoice.config import to_dict
+from deepvoice.configs import VocoderConfig
+from deepvoice.models.conditioner import Conditioner
+from deepvoice.networks.conditioner import MEL_MEAN, MEL_SPREAD, conditioner_inputs
+from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
+from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
+
+_EDGE = 12  # frames at either end of a window without loss: the convolutions see zeros beyond them
+
+
+class Windows(NamedTuple):
+    """A batch of windows of F frames; see Conditioner.forward. target_BFM: scaled log-mel; weight_BF: 1 where the loss counts."""
+
+    ids_BP: torch.Tensor
+    context_BPX: torch.Tensor
+    lengths_B: torch.Tensor
+    phone_BF: torch.Tensor
+    frame_BFX: torch.Tensor
+    target_BFM: torch.Tensor
+    weight_BF: torch.Tensor
+
+
+class Sentence(NamedTuple):
+    """The whole of one utterance, ready for the conditioner."""
+
+    ids_P: Any
+    context_PX: FloatArray
+    phone_F: Any
+    frame_FX: FloatArray
+
+
+def prepare(row: dict[str, Any], cache: FeatureCache, durations: Sequence[int]) -> Sentence:
+    """Compute the conditioner's inputs of a manifest row."""
+    f0_F = np.array(cache[row["id"]].f0_F)
+    sequence = sequence_of(row)
+    context_PX, phone_F, frame_FX = conditioner_inputs(
+        sequence, np.asarray(durations, np.int64), interpolate_unvoiced(f0_F), f0_F > 0
+    )
+    return Sentence(ids_P=sequence.ids_P, context_PX=context_PX, phone_F=phone_F, frame_FX=frame_FX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSource:
+    """Random windows; the batch is a function of (seed, step)."""
+
+    rows: Sequence[dict[str, Any]]
+    cache: FeatureCache
+    alignments: dict[str, list[int]]
+    batch_size: int = 16
+    frames: int = 256
+    seed: int = 0
+    _prepared: dict[str, Sentence] = field(default_factory=dict)
+
+    def batch(self, step: int) -> Windows:
+        """Draw the windows of a step."""
+        random = np.random.default_rng([self.seed, step])
+        return collate(
+            [self._window(self.rows[i], random) for i in random.integers(0, len(self.rows), self.batch_size)]
+        )
+
+    def _window(self, row: dict[str, Any], random: np.random.Generator) -> tuple[Any, ...]:
+        name = row["id"]
+        if name not in self._prepared:
+            self._prepared[name] = prepare(row, self.cache, self.alignments[name])
+        sentence, mel_FM = self._prepared[name], self.cache[name].mel_FM
+        start = int(random.integers(0, max(1, len(mel_FM) - self.frames + 1)))
+        return window(sentence, mel_FM, start, self.frames)
+
+
+def window(sentence: Sentence, mel_FM: Any, start: int, frames: int) -> tuple[Any, ...]:
+    """Cut a window of a sentence, padded at its end."""
+    total = len(mel_FM)
+    stop = min(start + frames, total)
+    pad = frames - (stop - start)
+    weight = np.ones(frames, np.float32)
+    if start > 0:
+        weight[:_EDGE] = 0
+    weight[frames - pad if pad else (frames if stop == total else frames - _EDGE) :] = 0
+    target = (np.asarray(mel_FM[start:stop], np.float32) - MEL_MEAN) / MEL_SPREAD
+    return (
+        sentence.ids_P, sentence.context_PX, np.pad(sentence.phone_F[start:stop], (0, pad), mode="edge"),
+        np.pad(sentence.frame_FX[start:stop], ((0, pad), (0, 0)), mode="edge"),
+        np.pad(target, ((0, pad), (0, 0))).astype(np.float32), weight,
+    )  # fmt: skip
+
+
+def collate(windows: Sequence[tuple[Any, ...]]) -> Windows:
+    """Pad the phones and stack."""
+    longest = max(len(w[0]) for w in windows)
+    ids = np.stack([np.pad(w[0], (0, longest - len(w[0]))) for w in windows])
+    context = np.stack([np.pad(w[1], ((0, longest - len(w[1])), (0, 0))) for w in windows])
+    lengths = np.array([len(w[0]) for w in windows])
+    rest = [np.stack([w[i] for w in windows]) for i in range(2, 6)]
+    return Windows(*(torch.from_numpy(array) for array in (ids, context, lengths, *rest)))
+
+
+def loss_on(model: nn.Module, batch: Windows) -> tuple[torch.Tensor, Metrics]:
+    """L1 on the scaled spectrum, with a smaller squared term that pulls on large errors."""
+    predicted = model(batch.ids_BP, batch.context_BPX, batch.lengths_B, batch.phone_BF, batch.frame_BFX)
+    error = (predicted - batch.target_BFM) * batch.weight_BF[..., None]
+    count = batch.weight_BF.sum() * error.shape[2]
+    absolute = error.abs().sum() / count
+    decibels = float(absolute.detach()) * MEL_SPREAD * 10 / np.log(10)
+    return absolute + 0.5 * error.square().sum() / count, {"mel_decibels": decibels}
+
+
+def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments: Path) -> None:
+    """Train (or resume) the conditioner."""
+    cache = FeatureCache(manifest.parent / "features", config.mel)
+    aligned = read_alignments(alignments)
+    parts = split(manifest)
+
+    def source(rows: Sequence[dict[str, Any]], batch_size: int) -> WindowSource:
+        kept = [row for row in rows if row["id"] in aligned and row["id"] in cache]
+        return WindowSource(rows=kept, cache=cache, alignments=aligned, batch_size=batch_size)
+
+    dev = source(parts.dev, 16)
+
+    def evaluate(model: nn.Module, step: int) -> Metrics:
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            values = [loss_on(model, dev.batch(i))[1]["mel_decibels"] for i in range(6)]
+        return {"held_out_mel_decibels": float(np.mean(values))}
+
+    torch.manual_seed(options.seed)
+    model = Conditioner(config.conditioner, config.mel.bands)
+    train(
+        model,
+        source(parts.train, 16),
+        loss_on,
+        options,
+        config=to_dict(config),
+        meta=meta_of(config.mel),
+        evaluate=evaluate,
+    )
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--alignments", type=Path, help="default: alignments.jsonl beside the manifest")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--warm-start", type=Path, help="weights to begin from")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    options = TrainOptions(
+        out_dir=arguments.out, steps=arguments.steps, learning_rate=1e-3, ema=0.998, evaluate_every=250,
+        minutes=arguments.minutes, warm_start=arguments.warm_start,
+    )  # fmt: skip
+    run(
+        arguments.manifest,
+        VocoderConfig(),
+        options,
+        arguments.alignments or arguments.manifest.parent / "alignments.jsonl",
+    )
+
+
+if __name__ == "__main__":
+    main()
