@@ -5,7 +5,7 @@
 """
 
 from deepvoice.kernels import wavenet
-from deepvoice.kernels._dispatch import Backend, available, resolve
+from deepvoice.kernels._dispatch import Backend, available, resolve, using
 from deepvoice.kernels.ops import conv1d, dense, gru, qrnn_pool
 from deepvoice.kernels.weights import WaveNetShape, WaveNetWeights
 
@@ -19,5 +19,6 @@ __all__ = [
     "gru",
     "qrnn_pool",
     "resolve",
+    "using",
     "wavenet",
 ]

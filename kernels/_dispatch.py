@@ -1,9 +1,12 @@
 """Choose the implementation of a kernel: the compiled extension where it is there, otherwise the numpy reference."""
 
+import contextlib
 import importlib
 import logging
 import os
 import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from types import ModuleType
 from typing import Literal, get_args
@@ -15,6 +18,7 @@ BackendChoice = Literal["auto", "reference", "cpu"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
 INTERFACE_VERSION = 1  # of the functions of _cpu; an editable install may have an extension built from older sources
+_PREFERRED: ContextVar[str] = ContextVar("preferred_backend", default="auto")
 _LOG = logging.getLogger(__name__)
 
 
@@ -62,12 +66,28 @@ def _choose() -> Backend:
     return "reference"
 
 
+@contextlib.contextmanager
+def using(backend: str) -> Iterator[None]:
+    """Make `backend` what "auto" means inside the block, in this thread or task.
+
+    Networks call many kernels; this spares them an argument that they would only hand on.
+    """
+    token = _PREFERRED.set(backend)
+    try:
+        yield
+    finally:
+        _PREFERRED.reset(token)
+
+
 def resolve(backend: str = "auto") -> Backend:
     """Turn a requested backend into one that can be used.
 
-    backend: "auto", "reference" or "cpu"; "auto" obeys the environment variable DEEPVOICE_KERNELS when that is set
+    backend: "auto", "reference" or "cpu"; "auto" is what `using` says, then what the environment variable
+        DEEPVOICE_KERNELS says, then the fastest there is
     Raises KernelUnavailableError for an unknown name, or for a named backend that is not available.
     """
+    if backend == "auto":
+        backend = _PREFERRED.get()
     wanted = os.environ.get(ENVIRONMENT) or "auto" if backend == "auto" else backend
     if wanted not in get_args(BackendChoice):
         source = f"environment variable {ENVIRONMENT}" if backend == "auto" else "argument backend"
