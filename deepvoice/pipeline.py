@@ -70,8 +70,7 @@ class Voice:
         self.backend = kernels.resolve(backend)
         self.threads = threads or _cores()
         self._synthesizer = Synthesizer(folder, self.backend)
-        g2p = GraphemeToPhonemeNetwork(folder.tensors["grapheme_to_phoneme"], folder.configs["grapheme_to_phoneme"])
-        self._front_end = FrontEnd(g2p)
+        self._front_end = _front_end(folder)
 
     @classmethod
     def load(cls, voice: str | Path | None = None, *, backend: str = "auto", threads: int | None = None) -> "Voice":
@@ -126,7 +125,7 @@ class Voice:
     ) -> "SpeechStream":
         """Return the same samples as `speak`, as an iterator of float32 arrays, each as soon as it is ready."""
         options = Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
-        return SpeechStream(self._synthesizer, self._front_end.analyse(text), options)
+        return SpeechStream(self._synthesizer, self.analyse(text), options)
 
     def speak_many(
         self,
@@ -157,11 +156,12 @@ class Voice:
 
     def phonemes(self, text: str) -> tuple[Sentence, ...]:
         """Return the sentences with their words, character spans and phones, without making audio."""
-        return self._front_end.analyse(text).sentences
+        return self.analyse(text).sentences
 
     def analyse(self, text: str) -> Analysis:
         """Return what the front end makes of a text: the sentences, and what was normalised, unknown and dropped."""
-        return self._front_end.analyse(text)
+        with kernels.using(self.backend):
+            return self._front_end.analyse(text)
 
     def _seed(self, seed: int | Literal["random"] | None) -> int:
         if seed is None:
@@ -240,6 +240,17 @@ class SpeechStream:
             if number in heard:
                 start, end = heard[number]
                 self.words.append(Word(text=word.text, start=start, end=end, span=word.span))
+
+
+def load_front_end(voice: str | Path | None = None) -> FrontEnd:
+    """Load only the half of a voice that turns text into phones; None is the default voice."""
+    return _front_end(load_voice(voice, ("grapheme_to_phoneme",)))
+
+
+def _front_end(folder: VoiceFolder) -> FrontEnd:
+    return FrontEnd(
+        GraphemeToPhonemeNetwork(folder.tensors["grapheme_to_phoneme"], folder.configs["grapheme_to_phoneme"])
+    )
 
 
 def _cores() -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.errors import VoiceError
-from deepvoice.kernels import wavenet
+from deepvoice.kernels import Backend, using, wavenet
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
 from deepvoice.networks.vocoder import VocoderNetwork
@@ -73,7 +73,8 @@ class Synthesizer:
     Its methods only read, so several threads may share one.
     """
 
-    def __init__(self, folder: VoiceFolder) -> None:
+    def __init__(self, folder: VoiceFolder, backend: Backend) -> None:
+        self._backend = backend
         self.settings = folder.manifest.synthesis
         self.sample_rate = folder.manifest.sample_rate
         self.config = folder.configs["vocoder"]
@@ -91,7 +92,8 @@ class Synthesizer:
 
         Raises VoiceError when the durations are absurd.
         """
-        durations_P = np.maximum(np.asarray(self._duration(sequence, speed), np.int64), 0)
+        with using(self._backend):
+            durations_P = np.maximum(np.asarray(self._duration(sequence, speed), np.int64), 0)
         per_second = self.sample_rate / self.config.mel.hop
         durations_P[-1] = max(int(durations_P[-1]), math.ceil(_TAIL_SECONDS * per_second))
         frames = int(durations_P.sum())
@@ -104,7 +106,8 @@ class Synthesizer:
 
     def prosody(self, plan: SentencePlan, pitch: float) -> Prosody:
         """Predict F0 and voicing of every frame and shift F0 by `pitch` semitones."""
-        f0_F, voiced_F = self._f0(plan.sequence, plan.durations_P)
+        with using(self._backend):
+            f0_F, voiced_F = self._f0(plan.sequence, plan.durations_P)
         shifted = np.clip(f0_F * np.float32(2.0 ** (pitch / 12.0)), *_F0_RANGE)
         continuous_F = interpolate_unvoiced(np.where(voiced_F, shifted, 0.0).astype(np.float32))  # as in training
         return Prosody(f0_F=continuous_F, voiced_F=np.asarray(voiced_F, np.bool_))
@@ -117,7 +120,8 @@ class Synthesizer:
         """
         config = self.config
         frames = plan.num_samples // config.mel.hop
-        mel_FM = self._vocoder.spectrum(plan.sequence, plan.durations_P, prosody.f0_F, prosody.voiced_F)
+        with using(self._backend):
+            mel_FM = self._vocoder.spectrum(plan.sequence, plan.durations_P, prosody.f0_F, prosody.voiced_F)
         lpc_FK = self._vocoder.predictor(mel_FM)
         pulse_NQ = self._pulses(prosody)
         temperature_F = np.where(
@@ -127,16 +131,17 @@ class Synthesizer:
         steps = config.mel.hop // config.bunch
         state = None
         for first, last in _pieces(frames):
-            samples_T, _, state = wavenet.generate(
-                self._vocoder.weights,
-                self._vocoder.biases(mel_FM, prosody.f0_F, prosody.voiced_F, first, last),
-                lpc_FK[first:last],
-                pulse_NQ[first * steps : last * steps],
-                uniforms(seed, sentence, first * config.mel.hop, (last - first) * config.mel.hop),
-                temperature_F[first:last],
-                self.settings.floor,
-                state,
-            )
+            with using(self._backend):  # not around the yield: the caller must not run inside it
+                samples_T, _, state = wavenet.generate(
+                    self._vocoder.weights,
+                    self._vocoder.biases(mel_FM, prosody.f0_F, prosody.voiced_F, first, last),
+                    lpc_FK[first:last],
+                    pulse_NQ[first * steps : last * steps],
+                    uniforms(seed, sentence, first * config.mel.hop, (last - first) * config.mel.hop),
+                    temperature_F[first:last],
+                    self.settings.floor,
+                    state,
+                )
             if not np.isfinite(samples_T).all():
                 raise VoiceError("the voice computed values that are not numbers; its weights are damaged: reinstall deepvoice")
             yield np.clip(samples_T, -1.0, 1.0) * envelope.at(first * config.mel.hop, len(samples_T))

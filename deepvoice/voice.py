@@ -357,7 +357,7 @@ def write_voice(
 def write_manifest(folder: Path, manifest: VoiceManifest) -> None:
     """Write voice.json, one setting a line, tensor shapes on one line each."""
     text = json.dumps(to_dict(manifest), indent=1, ensure_ascii=False, allow_nan=False)
-    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda match: "[" + re.sub(r"\s*\n\s*", " ", match[1]) + "]", text)
+    text = re.sub(r"\[\n\s*([^\[\]{}]*?)\n\s*\]", lambda match: "[" + re.sub(r"\s*\n\s*", " ", match[1]) + "]", text)
     _replace(folder / MANIFEST, (text + "\n").encode())
 
 

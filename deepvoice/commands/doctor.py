@@ -47,7 +47,7 @@ def _kernels() -> Iterator[str]:
         yield f"{backend}: {reason or 'available'}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the line above has the reason
-        yield f"used: {kernels.describe()}"
+        yield f"used: {kernels.resolve()}"
 
 
 def _formats() -> Iterator[str]:

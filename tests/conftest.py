@@ -1,0 +1,113 @@
+"""Fixtures that several areas share; helpers reach tests as fixtures, because the root is not on sys.path everywhere."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deepvoice.audio.mel import MelSpec
+from deepvoice.configs import (
+    ConditionerConfig,
+    DurationConfig,
+    F0Config,
+    GraphemeToPhonemeConfig,
+    SegmentationConfig,
+    VocoderConfig,
+)
+from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes, write_voice
+
+TINY_CONFIGS: dict[str, Any] = {
+    "segmentation": SegmentationConfig(channels=8, hidden=8, layers=1),
+    "grapheme_to_phoneme": GraphemeToPhonemeConfig(
+        units=("", "AH0", "T", "S", "EH1", "K S"), letter_dim=4, encoder_layers=1, encoder_dim=8, decoder_dim=8, unit_dim=4
+    ),
+    "duration": DurationConfig(channels=8, layers=1, recurrent=8, hidden=8, buckets=12),
+    "f0": F0Config(channels=8, layers=1, recurrent=8, frame_channels=8, frame_dilations=(1, 2)),
+    "vocoder": VocoderConfig(
+        dilations=(1, 2, 4),
+        residual=8,
+        skip=8,
+        head=8,
+        history=4,
+        head_history=4,
+        harmonics=2,
+        lpc_order=4,
+        mel=MelSpec(bands=20),
+        conditioner=ConditionerConfig(
+            phone_channels=8, phone_layers=1, frame_channels=8, frame_dilations=(1, 2), bias_channels=8
+        ),
+    ),
+}
+
+
+def random_tensors(module: str, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Small random weights of the right shapes: speech-like silence and noise, but every code path runs."""
+    shapes = expected_shapes(module, TINY_CONFIGS[module])
+    return {name: (0.2 * random.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+
+
+@pytest.fixture(scope="session")
+def make_tiny_voice() -> Callable[[Path], Path]:
+    """Return a function that writes a voice with miniature random modules into a folder."""
+
+    def make(folder: Path) -> Path:
+        random = np.random.default_rng(7)
+        write_voice(
+            folder,
+            name="tiny",
+            features="0123456789abcdef",
+            module_configs=TINY_CONFIGS,
+            tensors={module: random_tensors(module, random) for module in MODULES},
+            licence="Apache-2.0",
+            provenance="random numbers",
+            synthesis=SynthesisDefaults(gap_seconds=0.1),
+        )
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_voice(tmp_path_factory: pytest.TempPathFactory, make_tiny_voice: Callable[[Path], Path]) -> Path:
+    """A voice folder with miniature random modules; tests must not change it."""
+    return make_tiny_voice(tmp_path_factory.mktemp("voices") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def voice(tiny_voice: Path) -> Any:
+    """The tiny voice, loaded."""
+    import deepvoice
+
+    return deepvoice.load(tiny_voice)
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make every attempt to open a connection fail."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    yield
+
+
+@pytest.fixture(scope="session")
+def run_python() -> Callable[..., "subprocess.CompletedProcess[bytes]"]:
+    """Return a function that runs Python in a process of its own, away from the checkout, so that the installed package is used."""
+
+    def run(*arguments: str, cwd: Path | None = None, **options: Any) -> "subprocess.CompletedProcess[bytes]":
+        environment = {**os.environ, "PYTHONSAFEPATH": "1", **options.pop("env", {})}
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(
+            [sys.executable, *arguments], capture_output=True, check=False, timeout=120, env=environment, cwd=cwd, **options
+        )
+
+    return run
