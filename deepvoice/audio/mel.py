@@ -10,6 +10,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.config import require_range
+
 FloatArray = NDArray[np.float32]
 
 
@@ -25,6 +27,16 @@ class MelSpec:
     low_hz: float = 0.0
     high_hz: float = 12000.0
     floor: float = 1e-9  # power added before the logarithm; digital silence becomes log(floor)
+
+    def __post_init__(self) -> None:
+        require_range("mel.sample_rate", self.sample_rate, 8000, 48000)
+        require_range("mel.hop", self.hop, 1, 4096)
+        require_range("mel.window", self.window, 2, 8192)
+        require_range("mel.fft", self.fft, self.window, 16384)
+        require_range("mel.bands", self.bands, 2, 256)
+        require_range("mel.high_hz", self.high_hz, 100.0, self.sample_rate / 2)
+        require_range("mel.low_hz", self.low_hz, 0.0, self.high_hz / 2)
+        require_range("mel.floor", self.floor, 1e-20, 1.0)
 
     def to_dict(self) -> dict[str, float]:
         """Return the fields as a plain dict, for hashing and for voice.json."""
