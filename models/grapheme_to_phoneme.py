@@ -13,7 +13,6 @@ from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.networks.grapheme_to_phoneme import LETTERS
 
 
-
 class GraphemeToPhoneme(nn.Module):
     """Predict the unit of each letter from the spelling and the units before it.
 
@@ -49,7 +48,7 @@ class GraphemeToPhoneme(nn.Module):
         return logits_BGU
 
     def _drop(self, x_BGD: torch.Tensor) -> torch.Tensor:
-        """Drop channels for all letters of a word at once: kinder to recurrent layers, and G times fewer random numbers."""
+        """Drop channels for all letters of a word at once: kinder to recurrent layers, and fewer random numbers."""
         if not self.training or self.config.dropout == 0.0:
             return x_BGD
         keep = 1.0 - self.config.dropout

@@ -21,7 +21,9 @@ LETTERS = "'abcdefghijklmnopqrstuvwxyz"
 MAX_LETTERS = 32  # longer strings are pronounced in pieces; no word of the dictionary is longer than 34
 
 _LETTER_IDS = {letter: i for i, letter in enumerate(LETTERS)}
-_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o"})
+_APOSTROPHES = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o"}
+)
 
 
 class _Direction(NamedTuple):
@@ -184,11 +186,14 @@ class GraphemeToPhonemeNetwork:
 
 def _sigmoid(x: Array) -> Array:
     # tanh does not overflow, unlike exp of a large negative number.
-    return np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1.0))
+    y: Array = np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1.0))
+    return y
 
 
 def _direction(weights: Mapping[str, Array], layer: str, suffix: str) -> _Direction:
-    return _Direction(*(weights[f"{layer}.{kind}_{suffix}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
+    return _Direction(
+        *(weights[f"{layer}.{kind}_{suffix}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+    )
 
 
 def _checked(tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig) -> dict[str, Array]:
@@ -197,6 +202,8 @@ def _checked(tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig) -> d
         if name not in tensors:
             raise VoiceError(f"the grapheme-to-phoneme network lacks the tensor {name!r}; pack the voice again")
         if tensors[name].shape != shape:
-            raise VoiceError(f"tensor {name!r} has shape {tensors[name].shape}, its config says {shape}; pack the voice again")
+            raise VoiceError(
+                f"tensor {name!r} has shape {tensors[name].shape}, its config says {shape}; pack the voice again"
+            )
         weights[name] = np.ascontiguousarray(tensors[name], np.float32)
     return weights

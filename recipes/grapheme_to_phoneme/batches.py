@@ -71,7 +71,9 @@ class WordBatches:
         words = self._lengths[length]
         random = np.random.default_rng((self._seed, 1, step))
         variant_B = (random.random(len(chosen_B)) * words.variants_W[chosen_B]).astype(np.int64)
-        return Batch(torch.from_numpy(words.letters_WG[chosen_B]), torch.from_numpy(words.units_WVG[chosen_B, variant_B]))
+        return Batch(
+            torch.from_numpy(words.letters_WG[chosen_B]), torch.from_numpy(words.units_WVG[chosen_B, variant_B])
+        )
 
 
 def _gather(members: Sequence[Entry], ids: dict[str, int]) -> _Words:

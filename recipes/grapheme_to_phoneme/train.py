@@ -115,7 +115,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
         loss_fn,
         options,
         config=to_dict(config),
-        meta={"module": "grapheme_to_phoneme", "phone_set": phone_set_hash()},
+        meta={"phones": phone_set_hash()},
         evaluate=(lambda module, step: held_out_error(module, dev)) if dev else None,
     )
 

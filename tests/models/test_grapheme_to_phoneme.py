@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.errors import ConfigError, TextError, VoiceError
+from deepvoice.networks.grapheme_to_phoneme import MAX_LETTERS, GraphemeToPhonemeNetwork, letters_of
+from deepvoice.text.phones import PHONES
+
+UNITS = ("", "AE1", "AH0", "B", "EH1", "IH0", "K", "K S", "S", "T", "Y UW1")
+CONFIG = GraphemeToPhonemeConfig(
+    units=UNITS, letter_dim=6, encoder_layers=2, encoder_dim=7, decoder_dim=9, unit_dim=5, dropout=0.1
+)
+
+
+def random_tensors(config=CONFIG, seed=0, scale=0.6):
+    random = np.random.default_rng(seed)
+    shapes = GraphemeToPhonemeNetwork.expected_shapes(config)
+    return {name: (scale * random.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+
+
+def test_every_word_gets_phones_of_the_closed_set():
+    network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG)
+    words = ["a", "cat", "O'Brien", "zzzz", "'tis", "Xylophone", "b" * 1000, "qu" * 40 + "'" * 80 + "s"]
+    said = network(words)
+    assert len(said) == len(words)
+    assert all(phones and set(phones) <= set(PHONES) for phones in said)
+    assert len(said[6]) >= 1000 / MAX_LETTERS
+
+
+def test_same_word_same_phones_alone_and_in_company():
+    network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG)
+    assert network(["cat", "tacks"]) == [*network(["cat"]), *network(["tacks"])]
+    assert network(["tacks", "cat"])[::-1] == network(["cat", "tacks"])
+
+
+def test_never_silent_even_when_the_network_prefers_silence():
+    tensors = random_tensors()
+    tensors["output.bias"][0] = 1e4
+    for beam in (1, 4):
+        said = GraphemeToPhonemeNetwork(tensors, CONFIG, beam)(["cat", "x" * 100])
+        assert all(len(phones) >= 1 for phones in said)
+
+
+@pytest.mark.parametrize("word", ["", "'", "''", "a1", "naïve-ish", "привет", "日本", "a b", "\0", "e.g.", "½", "-"])
+def test_refuses_what_is_not_a_word_of_letters(word):
+    network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG)
+    with pytest.raises(TextError, match="letter"):
+        network([word])
+
+
+def test_reads_accents_and_typographic_apostrophes():
+    assert letters_of("Café") == "cafe"
+    assert letters_of("don\u2019t") == "don't"
+    assert letters_of("Stra\u00dfe") == "strasse"
+
+
+def test_a_wider_beam_is_never_less_probable():
+    tensors = random_tensors(seed=3)
+    words = ["tabasco", "cable", "excuse", "beset"]
+
+    def best(beam, word):
+        network = GraphemeToPhonemeNetwork(tensors, CONFIG, beam)
+        gates = network._encode(np.array(["'abcdefghijklmnopqrstuvwxyz".index(c) for c in word]))
+        return max(log_probability for _, log_probability in network._search(gates))
+
+    for word in words:
+        assert best(64, word) >= best(1, word) - 1e-5
+
+
+def test_refuses_wrong_tensors_and_beams():
+    tensors = random_tensors()
+    with pytest.raises(ValueError, match="beam is 0"):
+        GraphemeToPhonemeNetwork(tensors, CONFIG, beam=0)
+    with pytest.raises(VoiceError, match=r"output\.bias"):
+        GraphemeToPhonemeNetwork({k: v for k, v in tensors.items() if k != "output.bias"}, CONFIG)
+    with pytest.raises(VoiceError, match="pack the voice again"):
+        GraphemeToPhonemeNetwork({**tensors, "output.bias": np.zeros(3, np.float32)}, CONFIG)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"units": ("",)},
+        {"units": ("B", "")},
+        {"units": ("", "B", "B")},
+        {"units": ("", "AA")},
+        {"units": ("", "B  T")},
+        {"units": ("", "sil")},
+        {"encoder_dim": 100_000},
+        {"encoder_layers": 0},
+        {"dropout": 1.0},
+    ],
+)
+def test_config_limits(change):
+    with pytest.raises(ConfigError):
+        GraphemeToPhonemeConfig(**{"units": UNITS, **change})
+
+
+class TestAgainstTorch:
+    def model(self, config=CONFIG):
+        torch = pytest.importorskip("torch")
+        from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme
+
+        torch.manual_seed(0)
+        model = GraphemeToPhoneme(config)
+        model.load_state_dict({k: torch.from_numpy(v) for k, v in random_tensors(config).items()})
+        return torch, model.eval()
+
+    def test_tensor_names_and_shapes(self):
+        _, model = self.model()
+        found = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+        assert found == GraphemeToPhonemeNetwork.expected_shapes(CONFIG)
+
+    @pytest.mark.parametrize("word", ["a", "cat", "tacks'", "abcdefghijklmnopqrstuvwxyz"])
+    def test_log_probabilities_agree(self, word):
+        torch, model = self.model()
+        network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG, beam=3)
+        letters = np.array(["'abcdefghijklmnopqrstuvwxyz".index(c) for c in word])
+        found = network._search(network._encode(letters))
+        for units, log_probability in found:
+            units_BG = torch.tensor([units])
+            with torch.no_grad():
+                logits_BGU = model(torch.from_numpy(letters)[None], model.shift(units_BG))
+            expected = logits_BGU.log_softmax(-1).gather(2, units_BG[..., None]).sum()
+            assert log_probability == pytest.approx(float(expected), abs=2e-4)
+
+    def test_one_step_lowers_the_loss(self):
+        torch, model = self.model()
+        from deepvoice.models.grapheme_to_phoneme import loss
+
+        random = torch.Generator().manual_seed(1)
+        letters_BG = torch.randint(0, 27, (16, 6), generator=random)
+        units_BG = letters_BG % len(UNITS)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        before, numbers = loss(model, letters_BG, units_BG)
+        before.backward()
+        optimizer.step()
+        after, _ = loss(model, letters_BG, units_BG)
+        assert 0.0 <= numbers["letter_accuracy"] <= 1.0
+        assert float(after.detach()) < float(before.detach())

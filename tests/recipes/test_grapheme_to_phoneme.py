@@ -1,0 +1,152 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from deepvoice.recipes.grapheme_to_phoneme.align import align
+from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
+from deepvoice.recipes.grapheme_to_phoneme.batches import WordBatches
+from deepvoice.recipes.grapheme_to_phoneme.evaluate import main as evaluate
+from deepvoice.recipes.grapheme_to_phoneme.lexicon import read_cmudict, split_of, word_families
+from deepvoice.recipes.grapheme_to_phoneme.prepare import build, read, write
+from deepvoice.recipes.grapheme_to_phoneme.score import edit_distance, score
+from deepvoice.recipes.grapheme_to_phoneme.train import ModelSettings, Settings, TrainingSettings, default_config, run
+from deepvoice.text.phones import PHONES
+
+SOUNDS = {"b": "B", "d": "D", "k": "K", "t": "T", "s": "S", "a": "AE1", "i": "IH1", "o": "AA1"}
+SETTINGS = Settings(
+    model=ModelSettings(letter_dim=8, encoder_layers=1, encoder_dim=12, decoder_dim=16, unit_dim=8, dropout=0.1),
+    training=TrainingSettings(
+        epochs=1.0, letters_per_batch=60, learning_rate=1e-2, weight_decay=0.0, ema=0.5, clip=1.0, forget=0.1,
+        smoothing=0.0, evaluate_every=1000, seed=0,
+    ),
+)  # fmt: skip
+
+
+def made_up_words():
+    """Words that are said as they are spelled, and x for K S."""
+    words = {}
+    for first in "bdkts":
+        for vowel in "aio":
+            for last in ("b", "d", "k", "t", "s", "x", "ss"):
+                said = [SOUNDS[first], SOUNDS[vowel], *(["K", "S"] if last == "x" else [SOUNDS[last[0]]])]
+                words[first + vowel + last] = [tuple(said)]
+    return words
+
+
+def test_reads_the_dictionary_format(tmp_path):
+    path = tmp_path / "cmudict.dict"
+    path.write_text("cat K AE1 T\ncat(2) K AA1 T # foreign\n'bout B AW1 T\na.m. EY2 EH1 M\ndon't D OW1 N T\n\n")
+    assert read_cmudict(path) == {"cat": [("K", "AE1", "T"), ("K", "AA1", "T")], "don't": [("D", "OW1", "N", "T")]}
+
+
+def test_inflections_stay_on_one_side_of_the_split():
+    groups = ["abandon abandons abandoned abandoning abandon's abandonment", "carry carries carried carrying",
+              "stop stopped stopping stopper", "make makes making maker maker's"]  # fmt: skip
+    families = word_families([word for group in groups for word in group.split()])
+    assert [len({families[word] for word in group.split()}) for group in groups] == [1, 1, 1, 1]
+    assert len(set(families.values())) == 4
+
+
+def test_inflections_without_their_plain_form_stay_together():
+    families = word_families(["abated", "abating", "zebra"])
+    assert families["abated"] == families["abating"] != families["zebra"]
+
+
+def test_split_is_fixed_and_about_92_4_4():
+    assert [split_of(word) for word in ("cat", "zebra", "mountain")] == [
+        split_of(w) for w in ("cat", "zebra", "mountain")
+    ]
+    counts = [sum(split_of(f"w{i}") == name for i in range(5000)) for name in ("train", "dev", "test")]
+    assert counts[0] / 5000 == pytest.approx(0.92, abs=0.02)
+    assert counts[1] / 5000 == pytest.approx(0.04, abs=0.01)
+    assert counts[2] / 5000 == pytest.approx(0.04, abs=0.01)
+
+
+def test_alignment_gives_each_letter_its_sound():
+    words = made_up_words()
+    pairs = [(word, said[0]) for word, said in words.items()]
+    units = dict(zip(words, align(pairs), strict=True))
+    assert units["bax"] == ("B", "AE1", "K S")
+    assert units["diss"] == ("D", "IH1", "S", "")  # the first of a double consonant carries the phone
+    assert all(" ".join(filter(None, units[word])).split() == list(said[0]) for word, said in words.items())
+
+
+def test_alignment_refuses_more_than_two_phones_a_letter():
+    assert align([("w", tuple("D AH1 B AH0 L Y UW0".split())), ("a", ("AH0",))]) == [None, ("AH0",)]
+
+
+def test_edit_distance_and_score():
+    assert edit_distance("kitten", "sitting") == 3
+    assert edit_distance((), ("B",)) == 1
+    listed = [[("T", "AH0", "M", "EY1", "T", "OW2"), ("T", "AH0", "M", "AA1", "T", "OW2")], [("K", "AE1", "T")]]
+    said = [("T", "AH0", "M", "AA1", "T", "OW0"), ("K", "AH1", "T")]
+    assert score(listed, said).word_errors == 50.0
+    assert score(listed, said).phone_errors == pytest.approx(100 / 9)
+    assert score(listed, said, stress=True).word_errors == 100.0
+    assert score(listed, said, first_only=True).word_errors == 100.0
+    with pytest.raises(ValueError, match="1 pronunciations for 2 words"):
+        score(listed, said[:1])
+
+
+def test_batches_are_a_function_of_the_step_and_cover_every_word():
+    entries, units = build(made_up_words(), min_count=1)
+    first, second = (WordBatches(entries, units, letters_per_batch=40, seed=5) for _ in range(2))
+    steps = first.steps_per_epoch
+    for step in (2 * steps, 0, steps - 1, steps):
+        assert all((a == b).all() for a, b in zip(first.batch(step), second.batch(step), strict=True))
+    seen = [tuple(row) for step in range(steps) for row in first.batch(step).letters_BG.tolist()]
+    assert len(seen) == len(set(seen)) == sum(1 for entry in entries if entry.units)
+
+
+def test_prepared_data_round_trip(tmp_path):
+    entries, units = build(made_up_words(), min_count=1)
+    write(entries, units, tmp_path)
+    assert read(tmp_path) == (entries, units)
+
+
+def test_training_resumes_exactly_and_is_evaluated(tmp_path, capsys):
+    entries, units = build(made_up_words(), min_count=1)
+    write(entries, units, tmp_path / "data")
+    whole = run(SETTINGS, tmp_path / "data", tmp_path / "whole", dev_words=0)
+    assert math.isfinite(float(sum(value.sum() for value in whole.ema.values())))
+    run(SETTINGS, tmp_path / "data", tmp_path / "halves", minutes=0.0, dev_words=0)  # stops at once, with a checkpoint
+    halves = run(SETTINGS, tmp_path / "data", tmp_path / "halves", dev_words=0)
+    assert halves.step == whole.step
+    assert all(bool((halves.ema[name] == value).all()) for name, value in whole.ema.items())
+    figures = tmp_path / "figures.json"
+    checkpoint = tmp_path / "whole" / "last.pt"
+    split = "test" if any(entry.split == "test" for entry in entries) else "dev"
+    capsys.readouterr()
+    assert evaluate(["--data", str(tmp_path / "data"), "--checkpoint", str(checkpoint), "--split", split,
+                     "--json", str(figures), "--errors", "2"]) == 0  # fmt: skip
+    assert "lenient PER" in capsys.readouterr().out
+    assert 0.0 <= json.loads(figures.read_text())["ours, beam 4"]["lenient_wer"] <= 100.0
+
+
+def test_the_recipe_s_own_settings_are_valid():
+    from deepvoice.config import load_toml
+
+    assert load_toml(Settings, default_config()).training.epochs > 0
+
+
+def test_letter_baseline_says_the_commonest_unit():
+    entries, _ = build(made_up_words(), min_count=1)
+    assert LetterBaseline(entries)(["bax", "q"]) == [("B", "AE1", "K", "S"), ()]
+
+
+def test_g2p_en_checkpoint_layout(tmp_path):
+    random, size = np.random.default_rng(0), 5
+    symbols = 4 + len(PHONES) + 1
+    shapes = {"enc_emb": (29, size), "dec_emb": (symbols, size), "fc_w": (symbols, size), "fc_b": (symbols,)}
+    for half in ("enc", "dec"):
+        shapes |= {f"{half}_w_ih": (3 * size, size), f"{half}_w_hh": (3 * size, size)}
+        shapes |= {f"{half}_b_ih": (3 * size,), f"{half}_b_hh": (3 * size,)}
+    np.savez(
+        tmp_path / "c.npz", **{name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    )
+    said = G2pEnNetwork(tmp_path / "c.npz")(["cat", "don't"])
+    assert all(len(phones) <= 20 and set(phones) <= {*PHONES, "UW"} for phones in said)
