@@ -1,0 +1,111 @@
+"""Score the grapheme-to-phoneme model on held-out word families, beside its baselines.
+
+    python -m deepvoice.recipes.grapheme_to_phoneme.evaluate --data DIR (--checkpoint FILE | --voice NAME_OR_FOLDER)
+        [--split test] [--beam 4] [--g2p-en checkpoint20.npz] [--json FILE] [--errors N]
+
+Rates are in percent. "lenient" ignores stress and accepts any listed pronunciation (the target); "strict" ignores
+stress and accepts the first listed one only; "stress" counts stress digits and accepts any listed pronunciation.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from deepvoice.config import from_dict
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
+from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
+from deepvoice.recipes.grapheme_to_phoneme.score import score
+
+Pronouncer = Callable[[Sequence[str]], list[tuple[str, ...]]]
+SCORINGS = {"lenient": (False, False), "strict": (False, True), "stress": (True, False)}  # stress, first_only
+
+
+def from_checkpoint(path: Path, beam: int) -> GraphemeToPhonemeNetwork:
+    """Read the averaged weights of a training checkpoint, rounded to float16 as in a packed voice."""
+    import numpy as np
+
+    from deepvoice.recipes.common.checkpoint import load_checkpoint
+
+    state = load_checkpoint(path)
+    tensors = {name: value.numpy().astype(np.float16).astype(np.float32) for name, value in state["ema"].items()}
+    return GraphemeToPhonemeNetwork(tensors, from_dict(GraphemeToPhonemeConfig, state["config"]), beam)
+
+
+def from_voice(name: str, beam: int) -> GraphemeToPhonemeNetwork:
+    """Read the network of a packed voice, by name or by path."""
+    from deepvoice.voice import load_voice
+
+    voice = load_voice(Path(name) if Path(name).is_dir() else name, ["grapheme_to_phoneme"])
+    return GraphemeToPhonemeNetwork(voice.tensors["grapheme_to_phoneme"], voice.configs["grapheme_to_phoneme"], beam)
+
+
+def evaluate(pronounce: Pronouncer, entries: Sequence[Entry]) -> dict[str, float]:
+    """Return PER and WER under every scoring, and milliseconds per word."""
+    start = time.perf_counter()
+    said = pronounce([entry.word for entry in entries])
+    row = {"ms_per_word": 1000.0 * (time.perf_counter() - start) / len(entries)}
+    listed = [entry.pronunciations for entry in entries]
+    for name, (stress, first_only) in SCORINGS.items():
+        result = score(listed, said, stress=stress, first_only=first_only)
+        row |= {f"{name}_per": result.phone_errors, f"{name}_wer": result.word_errors}
+    return row
+
+
+def table(rows: dict[str, dict[str, float]]) -> str:
+    """Return the rows as a Markdown table."""
+    head = ["model", *(f"{name} {rate}" for name in SCORINGS for rate in ("PER", "WER")), "ms/word"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for model, row in rows.items():
+        cells = [f"{row[f'{name}_{rate}']:.2f}" for name in SCORINGS for rate in ("per", "wer")]
+        lines.append("| " + " | ".join([model, *cells, f"{row['ms_per_word']:.2f}"]) + " |")
+    return "\n".join(lines)
+
+
+def show_errors(pronounce: Pronouncer, entries: Sequence[Entry], count: int) -> str:
+    """Return up to `count` wrong words, evenly spread, with what was said and what is listed first."""
+    wrong = []
+    for entry, said in zip(entries, pronounce([entry.word for entry in entries]), strict=True):
+        if score([entry.pronunciations], [said]).word_errors:
+            wrong.append(f"{entry.word}: said {' '.join(said)}, listed {' '.join(entry.pronunciations[0])}")
+    return "\n".join(wrong[:: max(1, len(wrong) // count)][:count])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="evaluate", description="Score the grapheme-to-phoneme model on held-out words."
+    )
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
+    source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
+    parser.add_argument("--beam", type=int, default=4, help="hypotheses kept (1 is greedy)")
+    parser.add_argument("--g2p-en", type=Path, metavar="FILE", help="g2p_en/checkpoint20.npz out of the g2p-en wheel")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser.add_argument("--errors", type=int, default=0, metavar="N", help="list N of the wrong words")
+    arguments = parser.parse_args(argv)
+    entries, _ = read(arguments.data)
+    chosen = [entry for entry in entries if entry.split == arguments.split]
+    if arguments.checkpoint:
+        network = from_checkpoint(arguments.checkpoint, arguments.beam)
+    else:
+        network = from_voice(arguments.voice, arguments.beam)
+    rows = {"letter by letter": evaluate(LetterBaseline(entries), chosen)}
+    if arguments.g2p_en:
+        rows["g2p-en (was trained on these words)"] = evaluate(G2pEnNetwork(arguments.g2p_en), chosen)
+    rows[f"ours, beam {arguments.beam}"] = evaluate(network, chosen)
+    print(f"{len(chosen)} {arguments.split} words, no word of their families was trained on\n\n{table(rows)}")
+    if arguments.errors:
+        print("\n" + show_errors(network, chosen, arguments.errors))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
