@@ -1,0 +1,193 @@
+"""Unicode hygiene: the first step of the front end.
+
+`clean` turns any string into text that the later steps can rely on: letters (accented Latin letters stay), ASCII
+digits and marks, straight quotes, a small set of symbols that the normaliser reads, spaces and newlines. Every
+character of the result keeps the span of the ORIGINAL characters it stands for, so that captions and reports can
+point into what the caller wrote. What has no reading (emoji, other scripts, stray controls) is dropped and listed.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
+QUOTES = "“”„‟«»‹›″〝〞＂"
+KEPT = frozenset("–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰")  # symbols that the normaliser reads itself
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon "
+    "phi chi psi omega"
+)
+GREEK_NAMES = dict(zip("αβγδεζηθικλμνξοπρςστυφχψω", _GREEK.split(), strict=True))
+# Latin letters that do not decompose into a base letter and marks
+_LATIN = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "th", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
+_LATIN |= {"ŋ": "ng", "ə": "e", "ŧ": "t", "ĸ": "k", "ſ": "s"}
+
+_REPLACED = {c: "'" for c in APOSTROPHES} | {c: '"' for c in QUOTES}
+_REPLACED |= {"‐": "-", "‑": "-", "‒": "–", "―": "—", "−": "-", "﹣": "-", "－": "-", "⸺": "—", "⁃": "-"}
+_REPLACED |= {
+    "…": "...",
+    "‥": "..",
+    "⁄": "/",
+    "∕": "/",
+    "∗": "*",
+    "•": "•",
+    "‣": "•",
+    "◦": "•",
+    "▪": "•",
+    "●": "•",
+    "·": " ",
+}
+_REPLACED |= {"μ": "µ", "™": " ", "®": " ", "℠": " ", "†": " ", "‡": " ", "¶": " ", "⋅": "×", "∼": "~", "№": "No. "}
+_REPLACED |= {
+    "\u2028": "\n",
+    "\u2029": "\n\n",
+    "\x0b": "\n",
+    "\x0c": "\n\n",
+    "\x85": "\n",
+    "\t": " ",
+    "©": " copyright ",
+}
+_BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
+_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u034f\u180e\ufe0e\ufe0f")
+
+
+class Dropped(NamedTuple):
+    """Characters of the original text that are not spoken: where, what, and why."""
+
+    start: int
+    end: int
+    text: str
+    reason: str
+
+
+class CleanText(NamedTuple):
+    """Clean text; character i stands for the original characters starts[i] to ends[i] (end exclusive)."""
+
+    text: str
+    starts: list[int] | range
+    ends: list[int] | range
+    dropped: tuple[Dropped, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the original span of the clean characters from start to end (exclusive, not empty)."""
+        return self.starts[start], self.ends[end - 1]
+
+
+@lru_cache(maxsize=4096)
+def fold(word: str) -> str:
+    """Return a word in the lexicon's alphabet: lower case, without accents ("Café" -> "cafe")."""
+    word = word.lower()
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFKD", "".join(_LATIN.get(c, c) for c in word))
+    return "".join(_plain_letter(c) for c in decomposed)
+
+
+def _plain_letter(char: str) -> str:
+    """Return the ASCII letters of a Latin letter, "" for a mark (or for what is no Latin letter)."""
+    if char.isascii():
+        return char
+    if char in _LATIN:
+        return _LATIN[char]
+    name = unicodedata.name(char, "").split()  # such as LATIN SMALL LETTER K WITH HOOK
+    if name[:1] == ["LATIN"] and "LETTER" in name[:-1]:
+        letter = name[name.index("LETTER") + 1]
+        if len(letter) <= 2 and letter.isalpha():
+            return letter.lower()
+    return ""
+
+
+def _is_latin(char: str) -> bool:
+    return unicodedata.name(char, "").startswith("LATIN ") and bool(fold(char))
+
+
+def _reason(char: str) -> str:
+    category = unicodedata.category(char)
+    if category[0] in "LMN":
+        return "other script"
+    if category in ("Cs", "Co", "Cn"):
+        return "no character"
+    if category[0] == "C":
+        return "control character"
+    return "emoji" if 0x2600 <= ord(char) <= 0x2BFF or ord(char) >= 0x1F000 else "symbol"
+
+
+@lru_cache(maxsize=4096)
+def _replacement(cluster: str) -> tuple[str, str]:
+    """Return the clean text of one character (with its combining marks) and, when it is dropped, the reason."""
+    char = unicodedata.normalize("NFC", cluster[:8])[0]
+    if char in _REPLACED:
+        return _REPLACED[char], ""
+    if char in KEPT or char == "•":
+        return char, ""
+    if char in _INVISIBLE or 0x202A <= ord(char) <= 0x202E or 0x2066 <= ord(char) <= 0x2069 or char in "\u200e\u200f":
+        return "", ""
+    if 0x1F3FB <= ord(char) <= 0x1F3FF or 0xE0000 <= ord(char) <= 0xE01EF:  # skin tones, tags, variation selectors
+        return "", "emoji"
+    if char.isspace():
+        return " ", ""
+    if char.isascii() and char.isprintable():
+        return char, ""
+    if _is_latin(char) and unicodedata.normalize("NFKC", char) == char:
+        return char, ""
+    if char.lower() in GREEK_NAMES:
+        return char, ""
+    return _compatible(char)
+
+
+def _compatible(char: str) -> tuple[str, str]:
+    """Spell a compatibility character (ligature, fraction, circled or styled letter) in plain ones."""
+    plain = unicodedata.normalize("NFKC", char)
+    if plain != char:
+        plain = "".join(_REPLACED.get(c, c) for c in plain)
+        if all(
+            (c.isascii() and c.isprintable()) or c in KEPT or c.lower() in GREEK_NAMES or _is_latin(c) for c in plain
+        ):
+            fraction_or_superscript = unicodedata.category(char) == "No"
+            return (f" {plain} " if fraction_or_superscript else plain), ""
+    try:
+        return str(unicodedata.digit(char)), ""  # digits of other scripts
+    except ValueError:
+        return " ", _reason(char)
+
+
+def clean(text: str, offset: int = 0) -> CleanText:
+    """Clean a text whose first character is character `offset` of the original. Linear in its length."""
+    if "`" in text:
+        text = _BACKTICK.sub("'", text)
+    if text.isascii() and text.isprintable():
+        return CleanText(text, range(offset, offset + len(text)), range(offset + 1, offset + len(text) + 1), ())
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    dropped: list[Dropped] = []
+    i, n = 0, len(text)
+    while i < n:
+        j = i + 1
+        char = text[i]
+        if " " <= char <= "~" or char == "\n":
+            if j == n or text[j] < "\u0300":
+                pieces.append(char)
+                starts.append(offset + i)
+                ends.append(offset + j)
+                i = j
+                continue
+        elif char == "\r":
+            piece, reason = ("" if text[j : j + 1] == "\n" else "\n"), ""
+        while j < n and text[j] >= "\u0300" and unicodedata.combining(text[j]):
+            j += 1
+        if char != "\r":
+            piece, reason = _replacement(text[i : min(j, i + 8)])
+        if reason:
+            last = dropped[-1] if dropped else None
+            if last and last.end == offset + i and (last.reason == reason or not piece):
+                dropped[-1] = Dropped(last.start, offset + j, "", last.reason)
+            else:
+                dropped.append(Dropped(offset + i, offset + j, "", reason))
+        pieces.append(piece)
+        starts.extend([offset + i] * len(piece))
+        ends.extend([offset + j] * len(piece))
+        i = j
+    named = tuple(Dropped(d.start, d.end, text[d.start - offset : d.end - offset], d.reason) for d in dropped)
+    return CleanText("".join(pieces), starts, ends, named)

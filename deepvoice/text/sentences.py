@@ -1,0 +1,191 @@
+"""Sentence splitting: raw text to chunks, chunks to lines that flow on, lines to sentences.
+
+Every step is linear in the text and works on a bounded window, so that the first sentence of a book is ready at
+once and a text without any space costs no more than prose. Nothing is dropped: what cannot be split at a sentence
+end is split at a clause, then at a space, then anywhere.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from deepvoice.text.vocabulary import (
+    ABBREVIATIONS_BEFORE_NUMBERS,
+    ABBREVIATIONS_INSIDE,
+    ABBREVIATIONS_OPEN,
+    SENTENCE_STARTERS,
+)
+
+CHUNK_CHARS = 8000  # most characters handled at a time when no blank line comes earlier
+SENTENCE_CHARS = 1000  # longer sentences are cut, so that no rule ever sees more
+_NARROW = 40  # lines of a paragraph narrower than this were broken by the author (list, verse), not by wrapping
+
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_SAFE_CUT = re.compile(r"[a-z]{4}[.?!][\"'”’)]?\s+(?=[A-Z\"'“‘(])")
+# Marks and closing quotes at the end of a token, or a full stop whose space was forgotten ("end.Next").
+_CANDIDATE = re.compile(r"(?<![.!?])[.!?]++[\"')\]}*_]*+(?=\s|$)|(?<=[a-z][a-z])[.!?](?=[A-Z][a-z])")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•–—]|#{1,6}|>+|\d{1,3}[.)]|[A-Za-z][.)])\s")
+_MARKER = re.compile(r"\s*(?:[-*+•]|#{1,6}|>+)\s+")
+_LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
+_NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
+_CLAUSE_CUT = re.compile(r"[,;:—)–] ")
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+
+
+class Span(NamedTuple):
+    """One sentence: a span of the clean text and the mark that ends it."""
+
+    start: int
+    end: int
+    mark: str  # . ? !
+
+
+def chunks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield spans of the raw text that can be handled one after the other: paragraphs, or parts of long ones."""
+    start, n = 0, len(text)
+    while start < n:
+        limit = start + CHUNK_CHARS
+        blank = _BLANK_LINE.search(text, start, min(n, limit))
+        if blank:
+            end = blank.end()
+        elif limit >= n:
+            end = n
+        else:
+            end = _cut(text, start, limit)
+        yield start, end
+        start = end
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    """Return where to cut a window without a blank line: a safe sentence end, else a space, else its limit."""
+    cut = 0
+    for match in _SAFE_CUT.finditer(text, start + CHUNK_CHARS // 2, limit):
+        cut = match.end()
+    if cut:
+        return cut
+    for space in ("\n", " "):
+        cut = text.rfind(space, start + CHUNK_CHARS // 2, limit)
+        if cut > 0:
+            return cut + 1
+    return limit
+
+
+def flows(text: str) -> Iterator[tuple[int, int]]:
+    """Yield spans of clean text that read on: wrapped lines are joined, list lines and headings stand alone."""
+    paragraph: list[tuple[int, int]] = []
+    position = 0
+    for line in text.split("\n"):
+        end = position + len(line)
+        if line.strip():
+            paragraph.append((position, end))
+        elif paragraph:
+            yield from _join_lines(text, paragraph)
+            paragraph = []
+        position = end + 1
+    if paragraph:
+        yield from _join_lines(text, paragraph)
+
+
+def _join_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    width = max(end - start for start, end in lines)
+    begin = lines[0][0]
+    for (start, end), (next_start, next_end) in zip(lines, lines[1:], strict=False):
+        if _breaks(text[start:end].strip(), text[next_start:next_end], width):
+            yield begin, end
+            begin = next_start
+    yield begin, lines[-1][1]
+
+
+def _breaks(line: str, following: str, width: int) -> bool:
+    """Tell whether the author ended a line on purpose: a wrapped line had no room for the next line's first word."""
+    if _LIST_ITEM.match(following) or line.startswith("#"):
+        return True
+    if line[-1] in ",;:—-":
+        return False  # the mark makes the pause
+    following = following.lstrip()
+    lower = following[:1].islower()
+    if width < _NARROW:
+        return not (lower and line.count(" ") >= 3)
+    room_used = len(line) + 1 + len(following.split(None, 1)[0])
+    return room_used <= width * (0.5 if lower else 0.7)
+
+
+def split(text: str) -> Iterator[Span]:
+    """Yield the sentences of clean text in order; spans exclude surrounding white space and list markers."""
+    for start, end in flows(text):
+        marker = _MARKER.match(text, start, end)
+        yield from _split_flow(text, marker.end() if marker else start, end)
+
+
+def _split_flow(text: str, start: int, end: int) -> Iterator[Span]:
+    begin = start
+    for match in _CANDIDATE.finditer(text, start, end):
+        if match.start() >= begin and _is_end(text, begin, match, end):
+            yield from _bounded(text, begin, match.end(), _mark(match.group()))
+            begin = match.end()
+    yield from _bounded(text, begin, end, ".")
+
+
+def _mark(run: str) -> str:
+    return "?" if "?" in run else "!" if "!" in run else "."
+
+
+def _bounded(text: str, start: int, end: int, mark: str) -> Iterator[Span]:
+    """Yield one sentence, in pieces of at most SENTENCE_CHARS, without the white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while end - start > SENTENCE_CHARS:
+        limit = start + SENTENCE_CHARS
+        cut = 0
+        for match in _CLAUSE_CUT.finditer(text, start + SENTENCE_CHARS // 2, limit):
+            cut = match.end()
+        cut = cut or max(text.rfind(" ", start + 1, limit), text.rfind("\n", start + 1, limit)) + 1 or limit
+        yield Span(start, cut, ".")
+        start = cut
+    if start < end:
+        yield Span(start, end, mark)
+
+
+def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
+    """Decide whether the mark found ends the sentence that began at `begin`."""
+    run = match.group()
+    after = _NEXT.match(text, match.end(), min(end, match.end() + 40))
+    following = after.group(1) if after else ""
+    if not following:
+        return True
+    before_start = max(begin, match.start() - 40)
+    token_match = _LAST_TOKEN.search(text[before_start : match.start()])
+    token = token_match.group() if token_match else ""
+    if "?" in run or "!" in run:
+        quoted = not run[-1] in "?!"
+        return not (following[0].islower() and quoted)
+    if run.startswith(".."):
+        return not following[0].islower()
+    if not match.end() < end or not text[match.end()].isspace():  # "end.Next": not inside addresses and file names
+        return not any(c in token for c in "./@_")
+    previous = text[before_start : before_start + (token_match.start() if token_match else 0)]
+    return _stop_ends(token, following, previous.rstrip(), match.start() - len(token) <= begin)
+
+
+def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
+    """Decide for one full stop after `token`, given the word after it and the text just before it."""
+    key = token.lower()
+    starts_sentence = following.lower() in SENTENCE_STARTERS and following[0].isupper()
+    if first and (token.isdigit() and len(token) <= 3):
+        return False  # list number
+    if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or key != "no" and following.isupper()):
+        return False
+    if key in ABBREVIATIONS_INSIDE:
+        return False
+    if key in ("st", "dr", "mt", "ft"):  # "Main St. He left." but "St. Louis"
+        return starts_sentence and bool(re.search(r"[A-Z][a-z]*$", previous))
+    if key in ABBREVIATIONS_OPEN:
+        return starts_sentence if ABBREVIATIONS_OPEN[key] == "name" else following[0].isupper()
+    if _INITIALS.fullmatch(token):
+        if following[0].islower() or following[0].isdigit():
+            return len(token) == 1 and following[0].islower() and token.islower()
+        after_word = bool(re.search(r"[a-z]$", previous)) or "." in token or token == "I"
+        return starts_sentence and after_word
+    return True
