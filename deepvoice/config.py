@@ -95,7 +95,9 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return _convert_optional(hint, value, where)
     if origin is typing.Literal:
         if value not in typing.get_args(hint):
-            raise ConfigError(f"{where} is {_short(value)}; expected one of {', '.join(map(str, typing.get_args(hint)))}")
+            raise ConfigError(
+                f"{where} is {_short(value)}; expected one of {', '.join(map(str, typing.get_args(hint)))}"
+            )
         return value
     if origin is tuple:
         return _convert_tuple(hint, value, where)
@@ -119,7 +121,9 @@ def _convert_tuple(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
         items = (items[0],) * len(value)
     if len(items) != len(value):
         raise ConfigError(f"{where} has {len(value)} entries; expected {len(items)}")
-    return tuple(_convert(item, entry, f"{where}[{i}]") for i, (item, entry) in enumerate(zip(items, value, strict=True)))
+    return tuple(
+        _convert(item, entry, f"{where}[{i}]") for i, (item, entry) in enumerate(zip(items, value, strict=True))
+    )
 
 
 def _convert_mapping(hint: Any, value: Any, where: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 collects words, phones and the report on the way; `Voice.speak` is that stream, gathered.
 """
 
-
 import os
 import secrets
 from collections import deque
@@ -55,7 +54,7 @@ class Options:
 class Voice:
     """A voice that is ready to speak.
 
-    It loads everything once and only reads afterwards: one object serves any number of texts, also from several threads.
+    It loads everything once and only reads afterwards: one object serves any number of texts and threads.
     """
 
     def __init__(self, folder: VoiceFolder, *, backend: str = "auto", threads: int | None = None) -> None:

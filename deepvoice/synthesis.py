@@ -1,7 +1,7 @@
 """One sentence of phones -> samples: durations, F0, conditioning, then the vocoder, piece by piece.
 
-Nothing is kept between calls: `SentencePlan` holds what is known before the first sample, and the vocoder's state is passed
-from piece to piece, so that a stream gives the same samples as the whole, bit for bit.
+Nothing is kept between calls: `SentencePlan` holds what is known before the first sample, and the vocoder's state is
+passed from piece to piece, so that a stream gives the same samples as the whole, bit for bit.
 """
 
 import math
@@ -54,8 +54,8 @@ class Prosody:
 def uniforms(seed: int, sentence: int, start: int, count: int) -> FloatArray:
     """Return the random numbers of samples start .. start + count of a sentence, float32 [count] in [0, 1).
 
-    Counter-based (Philox, keyed by seed and sentence), so any range can be drawn without the ones before it. They are made
-    from raw bits rather than by numpy's Generator, whose streams may change between versions.
+    Counter-based (Philox, keyed by seed and sentence), so any range can be drawn without the ones before it. They are
+    made from raw bits rather than by numpy's Generator, whose streams may change between versions.
     """
     per_block = 2 * _PHILOX_WORDS  # samples, 32 bits each
     skip = start % per_block
@@ -99,7 +99,7 @@ class Synthesizer:
         frames = int(durations_P.sum())
         if frames > (len(sequence) + 2) * _LONGEST_SYMBOL * per_second / min(speed, 1.0):
             raise VoiceError(
-                f"the voice gives {frames / per_second:.0f} s to {len(sequence)} phones; its duration model is damaged: "
+                f"it gives {frames / per_second:.0f} s to {len(sequence)} phones; its duration model is damaged, "
                 "reinstall deepvoice or train the module again"
             )
         return SentencePlan(sequence=sequence, durations_P=durations_P, num_samples=frames * self.config.mel.hop)
@@ -143,7 +143,9 @@ class Synthesizer:
                     state,
                 )
             if not np.isfinite(samples_T).all():
-                raise VoiceError("the voice computed values that are not numbers; its weights are damaged: reinstall deepvoice")
+                raise VoiceError(
+                    "the voice computed values that are not numbers; its weights are damaged: reinstall deepvoice"
+                )
             yield np.clip(samples_T, -1.0, 1.0) * envelope.at(first * config.mel.hop, len(samples_T))
 
     def _pulses(self, prosody: Prosody) -> FloatArray:

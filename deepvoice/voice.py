@@ -36,7 +36,6 @@ Tensors = dict[str, NDArray[np.float32]]
 Shapes = dict[str, tuple[int, ...]]
 
 
-
 class _Network(Protocol):
     @staticmethod
     def expected_shapes(config: Any) -> dict[str, tuple[int, ...]]: ...
@@ -56,6 +55,7 @@ _MAX_MANIFEST = 1 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes of a safetensors header
 _MAX_VALUES = 32 << 20  # values in one module
 _MAX_MAGNITUDE = 65504.0  # largest float16
+_TYPES: dict[str, str] = {"F16": "<f2", "F32": "<f4"}  # of tensors on disk
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PACK = "python -m deepvoice.recipes.voice.pack"
 
@@ -121,7 +121,9 @@ class VoiceManifest:
 
     def __post_init__(self) -> None:
         if self.sample_rate not in _SAMPLE_RATES:
-            raise ConfigError(f"sample_rate is {self.sample_rate}; expected one of {', '.join(map(str, _SAMPLE_RATES))}")
+            raise ConfigError(
+                f"sample_rate is {self.sample_rate}; expected one of {', '.join(map(str, _SAMPLE_RATES))}"
+            )
         if not _NAME.fullmatch(self.name):
             raise ConfigError(f"name is {self.name[:80]!r}; expected lower-case letters, digits, - and _")
 
@@ -208,7 +210,9 @@ def _read_manifest(path: Path) -> VoiceManifest:
         raise VoiceError(f"{MANIFEST} is damaged ({str(error)[:100]}); restore the folder or reinstall") from None
     version = data.get("format_version") if isinstance(data, dict) else None
     if type(version) is not int or version < 1:
-        raise VoiceError(f"{MANIFEST} has format_version {str(version)[:40]!r}; expected {FORMAT_VERSION}; restore the folder")
+        raise VoiceError(
+            f"{MANIFEST} has format_version {str(version)[:40]!r}; expected {FORMAT_VERSION}; restore the folder"
+        )
     if version > FORMAT_VERSION:
         raise VoiceError(
             f"it has format version {version}, this deepvoice reads up to {FORMAT_VERSION}; "
@@ -224,11 +228,17 @@ def _check_configs(manifest: VoiceManifest) -> dict[str, Any]:
             f"{phone_set_hash()!r}); train it again or use the deepvoice that packed it"
         )
     if set(manifest.modules) != set(MODULES):
-        raise VoiceError(f"it has the modules {sorted(manifest.modules)}; expected {sorted(MODULES)}; pack it again: {_PACK}")
-    checked = {name: from_dict(kind, manifest.modules[name].config, name) for name, (kind, _) in MODULES.items()}
+        raise VoiceError(
+            f"it has the modules {sorted(manifest.modules)}; expected {sorted(MODULES)}; pack it again: {_PACK}"
+        )
+    checked: dict[str, Any] = {
+        name: from_dict(kind, manifest.modules[name].config, name) for name, (kind, _) in MODULES.items()
+    }
     rate = checked["vocoder"].mel.sample_rate
     if rate != manifest.sample_rate:
-        raise VoiceError(f"its vocoder makes {rate} Hz but the voice declares {manifest.sample_rate} Hz; pack it again: {_PACK}")
+        raise VoiceError(
+            f"its vocoder makes {rate} Hz but the voice declares {manifest.sample_rate} Hz; pack it again: {_PACK}"
+        )
     for name, config in checked.items():
         expected = expected_shapes(name, config)
         if sum(math.prod(shape) for shape in expected.values()) > _MAX_VALUES:
@@ -239,10 +249,14 @@ def _check_configs(manifest: VoiceManifest) -> dict[str, Any]:
 def _read_module(folder: Path, entry: ModuleEntry, expected: Shapes) -> Tensors:
     """Read one safetensors file; every tensor must have the name, shape and a type that the config implies."""
     if Path(entry.file).name != entry.file or not entry.file.endswith(".safetensors") or "\x00" in entry.file:
-        raise VoiceError(f"the file name {entry.file[:80]!r} is not allowed; expected a bare name ending in .safetensors")
+        raise VoiceError(
+            f"the file name {entry.file[:80]!r} is not allowed; expected a bare name ending in .safetensors"
+        )
     if dict(entry.tensors) != expected:
         different = sorted(set(entry.tensors.items()) ^ set(expected.items()))[0]
-        raise VoiceError(f"{MANIFEST} lists other tensors for {entry.file} than its config implies: {different[0][:80]}")
+        raise VoiceError(
+            f"{MANIFEST} lists other tensors for {entry.file} than its config implies: {different[0][:80]}"
+        )
     values = sum(math.prod(shape) for shape in expected.values())
     raw = _read_limited(folder / entry.file, 4 * values + _MAX_HEADER)
     found = hashlib.sha256(raw).hexdigest()
@@ -260,7 +274,7 @@ def _parse_tensors(raw: bytes, file: str, expected: Shapes) -> Tensors:
     if len(raw) < 8 or int.from_bytes(raw[:8], "little") > min(_MAX_HEADER, len(raw) - 8):
         raise VoiceError(f"{file} is not a safetensors file; restore the folder or reinstall deepvoice")
     try:
-        entries = dict(deserialize(raw))
+        entries: dict[str, Any] = dict(deserialize(raw))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError, RecursionError) as error:
         raise VoiceError(f"{file} is not a safetensors file ({str(error)[:100]}); restore the folder") from None
     if set(entries) != set(expected):
@@ -271,14 +285,16 @@ def _parse_tensors(raw: bytes, file: str, expected: Shapes) -> Tensors:
 
 
 def _tensor(label: str, entry: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    kind = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}.get(entry["dtype"])
-    if kind is None:
+    kind = np.dtype(_TYPES.get(entry["dtype"], np.void))
+    if kind == np.void:
         raise VoiceError(f"{label} has the type {entry['dtype']}; expected F16 or F32")
     if tuple(entry["shape"]) != shape or len(entry["data"]) != math.prod(shape) * kind.itemsize:
         raise VoiceError(f"{label} has the shape {tuple(entry['shape'])}; expected {shape}")
     values = np.frombuffer(entry["data"], kind).astype(np.float32).reshape(shape)
     if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > _MAX_MAGNITUDE):
-        raise VoiceError(f"{label} has values that are not finite numbers of at most {_MAX_MAGNITUDE:g}; retrain or repack")
+        raise VoiceError(
+            f"{label} has values that are not finite numbers of at most {_MAX_MAGNITUDE:g}; retrain or repack"
+        )
     return values
 
 

@@ -1,4 +1,4 @@
-"""Fixtures that several areas share; helpers reach tests as fixtures, because the root is not on sys.path everywhere."""
+"""Fixtures that several areas share; helpers are fixtures too, since the root is not on sys.path everywhere."""
 
 import os
 import socket
@@ -25,7 +25,12 @@ from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes, write_v
 TINY_CONFIGS: dict[str, Any] = {
     "segmentation": SegmentationConfig(channels=8, hidden=8, layers=1),
     "grapheme_to_phoneme": GraphemeToPhonemeConfig(
-        units=("", "AH0", "T", "S", "EH1", "K S"), letter_dim=4, encoder_layers=1, encoder_dim=8, decoder_dim=8, unit_dim=4
+        units=("", "AH0", "T", "S", "EH1", "K S"),
+        letter_dim=4,
+        encoder_layers=1,
+        encoder_dim=8,
+        decoder_dim=8,
+        unit_dim=4,
     ),
     "duration": DurationConfig(channels=8, layers=1, recurrent=8, hidden=8, buckets=12),
     "f0": F0Config(channels=8, layers=1, recurrent=8, frame_channels=8, frame_dilations=(1, 2)),
@@ -101,13 +106,19 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def run_python() -> Callable[..., "subprocess.CompletedProcess[bytes]"]:
-    """Return a function that runs Python in a process of its own, away from the checkout, so that the installed package is used."""
+    """Return a function that runs Python in a process of its own, in which the checkout does not hide the package."""
 
     def run(*arguments: str, cwd: Path | None = None, **options: Any) -> "subprocess.CompletedProcess[bytes]":
         environment = {**os.environ, "PYTHONSAFEPATH": "1", **options.pop("env", {})}
         options.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run(
-            [sys.executable, *arguments], capture_output=True, check=False, timeout=120, env=environment, cwd=cwd, **options
+            [sys.executable, *arguments],
+            capture_output=True,
+            check=False,
+            timeout=120,
+            env=environment,
+            cwd=cwd,
+            **options,
         )
 
     return run

@@ -180,7 +180,7 @@ def _soundfile(file_format: str) -> "ModuleType":
             f"libsndfile {soundfile.__libsndfile_version__} cannot write {file_format}; "
             "install soundfile 0.12 or newer from PyPI, or write wav or flac"
         )
-    return soundfile  # type: ignore[no-any-return]
+    return soundfile
 
 
 def _existing_mode(path: Path) -> int | None:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,17 +62,17 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
 @contextlib.contextmanager
 def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stderr is not None
+        stdin, stderr = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stderr)
         try:
             # A player that cannot open its device ends early; its own message then says more than the broken pipe.
             with contextlib.suppress(BrokenPipeError):
-                with open_stream(process.stdin, sample_rate, "wav") as writer:
+                with open_stream(stdin, sample_rate, "wav") as writer:
                     yield writer
-                process.stdin.close()
+                stdin.close()
         except BaseException:
             process.kill()
             raise
-        message = process.stderr.read()
+        message = stderr.read()
         _check(subprocess.CompletedProcess(command, process.wait(), b"", message), command[0])
 
 

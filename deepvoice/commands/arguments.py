@@ -25,7 +25,9 @@ def add_text_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_voice_argument(parser: argparse.ArgumentParser) -> None:
     """Add --voice."""
-    parser.add_argument("--voice", metavar="NAME", help="a voice that `deepvoice voices` lists, or the path of a folder")
+    parser.add_argument(
+        "--voice", metavar="NAME", help="a voice that `deepvoice voices` lists, or the path of a folder"
+    )
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:

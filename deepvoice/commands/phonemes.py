@@ -27,7 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     analysis = load_front_end(arguments.voice).analyse(text)
     if arguments.strict and analysis.dropped:
-        print(f"deepvoice: refused: {', '.join(map(repr, analysis.dropped))} cannot be spoken (--strict)", file=sys.stderr)
+        print(
+            f"deepvoice: refused: {', '.join(map(repr, analysis.dropped))} cannot be spoken (--strict)", file=sys.stderr
+        )
         return 3
     if not analysis.sentences:
         raise TextError("the text has nothing that can be spoken; expected at least one word or number")

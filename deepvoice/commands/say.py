@@ -30,9 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_text_arguments(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write; - is standard output; default: play it")
-    parser.add_argument("--format", choices=_FORMATS, help="format of the audio; default: from FILE's suffix, wav for -")
+    parser.add_argument(
+        "--format", choices=_FORMATS, help="format of the audio; default: from FILE's suffix, wav for -"
+    )
     add_voice_argument(parser)
-    parser.add_argument("--speed", type=number(0.25, 4, "1.5"), default=1.0, help="rate from 0.25 to 4; 2 is twice as fast")
+    parser.add_argument(
+        "--speed", type=number(0.25, 4, "1.5"), default=1.0, help="rate from 0.25 to 4; 2 is twice as fast"
+    )
     parser.add_argument("--pitch", type=number(-12, 12, "-2"), default=0.0, help="shift in semitones, from -12 to 12")
     parser.add_argument("--volume", type=number(0, 10, "0.8"), default=1.0, help="gain from 0 to 10, 1 is unchanged")
     parser.add_argument("--seed", type=seed, help="the same seed gives the same samples; a number, or random")

@@ -6,7 +6,9 @@ import json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print everything that voice.json says, without tensor lists")
+    parser.add_argument(
+        "--json", action="store_true", help="print everything that voice.json says, without tensor lists"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

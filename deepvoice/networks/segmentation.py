@@ -1,4 +1,4 @@
-"""What a voice folder holds of `deepvoice.models.segmentation`; aligning runs the torch module, speaking does not need it."""
+"""What a voice holds of `deepvoice.models.segmentation`. Aligning runs the torch module; speaking does not need it."""
 
 from deepvoice.configs import SegmentationConfig
 from deepvoice.networks.phone_encoder import Shapes, dense_shapes

@@ -1,4 +1,4 @@
-"""Speaking half of the vocoder: conditioner, linear prediction, biases of every layer, and the WaveNet kernel's weights.
+"""Speaking half of the vocoder: conditioner, linear prediction, biases of every layer, weights for the kernel.
 
 Its tensors are those of `deepvoice.models.vocoder.WaveNet` under their own names and those of
 `deepvoice.models.conditioner.Conditioner` under the prefix `conditioner.`.
@@ -37,7 +37,10 @@ class VocoderNetwork:
         self._context = 2 * (config.conditioner.bias_kernel // 2)  # frames that two convolutions see on either side
         self._convs = [
             # torch keeps [O, I, K], the kernels read [O, K, I]
-            (np.ascontiguousarray(tensors[f"bias_net.{name}.weight"].transpose(0, 2, 1)), tensors[f"bias_net.{name}.bias"])
+            (
+                np.ascontiguousarray(tensors[f"bias_net.{name}.weight"].transpose(0, 2, 1)),
+                tensors[f"bias_net.{name}.bias"],
+            )
             for name in ("conv1", "conv2")
         ]
         self._out = (tensors["bias_net.out.weight"], tensors["bias_net.out.bias"])
@@ -99,8 +102,8 @@ class VocoderNetwork:
 def wavenet_weights(tensors: Tensors, config: VocoderConfig) -> WaveNetWeights:
     """Arrange torch's tensors as the kernel reads them.
 
-    A layer's `taps` are 2R rows for the current step over 2R rows for the past one; its `out` is R residual rows over S skip
-    rows. All samples of a bunch share `head_input`, the kernel has one for each.
+    A layer's `taps` are 2R rows for the current step over 2R rows for the past one; its `out` is R residual rows over
+    S skip rows. All samples of a bunch share `head_input`, the kernel has one for each.
     """
     R, layers = config.residual, range(len(config.dilations))
     taps = np.stack([tensors[f"layers.{i}.taps.weight"] for i in layers])

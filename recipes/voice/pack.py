@@ -3,8 +3,8 @@
     python -m deepvoice.recipes.voice.pack RUNS --out deepvoice/voices/heart [--name heart] [--scores FILE.json ...]
 
 RUNS has a folder for each module with its `last.pt`: segmentation, grapheme_to_phoneme, duration, f0, conditioner and
-vocoder. The averaged weights are packed, as float16. Modules that were trained on other features or another phone set are
-refused.
+vocoder. The averaged weights are packed, as float16. Modules that were trained on other features or another phone set
+are refused.
 """
 
 import argparse
@@ -37,7 +37,9 @@ def read_checkpoints(runs: Path) -> dict[str, dict[str, Any]]:
     for module in CHECKPOINTS:
         path = runs / module / "last.pt"
         if not path.is_file():
-            raise VoiceError(f"{path} is missing; train the module first (recipes/{module}) or name another folder of runs")
+            raise VoiceError(
+                f"{path} is missing; train the module first (recipes/{module}) or name another folder of runs"
+            )
         states[module] = load_checkpoint(path)
     check_hashes({module: state["meta"] for module, state in states.items()})
     return states
@@ -63,9 +65,13 @@ def module_config(module: str, states: Mapping[str, Mapping[str, Any]]) -> Any:
             return config
         spectrum = from_dict(VocoderConfig, states["conditioner"]["config"])
     except ConfigError as error:
-        raise VoiceError(f"the checkpoint of {module} has a config of another version: {error}; train it again") from None
+        raise VoiceError(
+            f"the checkpoint of {module} has a config of another version: {error}; train it again"
+        ) from None
     if spectrum.mel != config.mel:
-        raise VoiceError(f"conditioner and vocoder have different spectra: {spectrum.mel}, {config.mel}; train one again")
+        raise VoiceError(
+            f"conditioner and vocoder have different spectra: {spectrum.mel}, {config.mel}; train one again"
+        )
     joined = dataclasses.replace(
         spectrum.conditioner,
         bias_channels=config.conditioner.bias_channels,  # these layers are trained with the WaveNet
@@ -94,7 +100,11 @@ def training_history(runs: Path, states: Mapping[str, Mapping[str, Any]]) -> dic
         history[module] = {
             "steps": int(state["step"]),
             "log": [
-                {key: float(f"{value:.5g}") for key, value in held_out[i].items() if key not in ("time", "seconds_per_step")}
+                {
+                    key: float(f"{value:.5g}")
+                    for key, value in held_out[i].items()
+                    if key not in ("time", "seconds_per_step")
+                }
                 for i in chosen
             ],
         }
@@ -143,9 +153,13 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--name", help="default: the name of the output folder")
-    parser.add_argument("--scores", type=Path, nargs="*", default=[], help="JSON files written by the evaluate commands")
+    parser.add_argument(
+        "--scores", type=Path, nargs="*", default=[], help="JSON files written by the evaluate commands"
+    )
     parser.add_argument("--licence", default="Apache-2.0")
-    parser.add_argument("--provenance", default="trained from audio and text alone, on speech of the teacher named in NOTICE")
+    parser.add_argument(
+        "--provenance", default="trained from audio and text alone, on speech of the teacher named in NOTICE"
+    )
     parser.add_argument("--temperature-voiced", type=float, default=defaults.temperature_voiced)
     parser.add_argument("--temperature-unvoiced", type=float, default=defaults.temperature_unvoiced)
     parser.add_argument("--floor", type=float, default=defaults.floor)

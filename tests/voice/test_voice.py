@@ -112,7 +112,17 @@ def test_wrong_settings(edit, path, value, words):
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"[]", b"{", b"\xff\xfe", b"null", b"[" * 100_000, b'{"format_version": NaN}', b'{"a": 1, "a": 2}', b"9" * 5000],
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b"[" * 100_000,
+        b'{"format_version": NaN}',
+        b'{"a": 1, "a": 2}',
+        b"9" * 5000,
+    ],
 )
 def test_damaged_manifest(folder, raw):
     (folder / "voice.json").write_bytes(raw)
@@ -170,9 +180,11 @@ def test_missing_files(folder):
         load_voice(folder)
 
 
-@pytest.mark.parametrize("name", ["nobody", "../heart", "/etc", "./none", "a\0b", "a/\0", "", "x" * 5000, "%2e%2e", "."])
+@pytest.mark.parametrize(
+    "name", ["nobody", "../heart", "/etc", "./none", "a\0b", "a/\0", "", "x" * 5000, "%2e%2e", "."]
+)
 def test_unknown_voices(name):
-    with pytest.raises(VoiceError, match="there is no voice|not a voice folder"):
+    with pytest.raises(VoiceError, match=r"there is no voice|not a voice folder"):
         find_voice(name)
 
 

@@ -1,0 +1,99 @@
+# Two commands do all the set-up: `make hello` (speaks) and `make test` (installs what tests need, passes them).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV ?= .venv
+TORCH ?= torch==2.13.0# the trainer and its tests; name a build for your machine, such as TORCH=torch==2.13.0+cpu
+PYTEST_ARGS ?=
+PY := $(VENV)/bin/python
+TEXT ?= The ferry leaves at dawn.
+SOURCES := pyproject.toml $(wildcard kernels/CMakeLists.txt kernels/*/*.cpp kernels/*/*.hpp)
+# -P and importlib: the installed package is tested, not the folder of the same name in the checkout.
+PYTEST := -P -m pytest --import-mode=importlib
+CHECKS := build/checks
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help hello setup build test lint format types wheel test-wheel sanitize soak voice clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+hello: $(VENV)/.hello ## install into .venv and speak into hello.wav
+	$(VENV)/bin/deepvoice say "$(TEXT)" -o hello.wav
+
+setup: $(VENV)/.dev ## install everything that development needs
+
+build: $(VENV)/.built ## compile the kernels after a change
+
+test: build ## run the test suite
+	$(PY) $(PYTEST) -q -m "not slow and not bench" $(PYTEST_ARGS)
+
+lint: setup ## check style
+	$(VENV)/bin/ruff check .
+	@! command -v $(VENV)/bin/clang-format >/dev/null || \
+	  $(VENV)/bin/clang-format --dry-run -Werror kernels/cpu/*.?pp kernels/bindings/*.cpp
+
+format: setup ## put the C++ sources into the house style
+	$(VENV)/bin/ruff check --fix-only .
+	$(VENV)/bin/clang-format -i kernels/cpu/*.?pp kernels/bindings/*.cpp
+
+# mypy cannot follow the mapping of models/ to deepvoice.models, so it is shown a tree of links.
+types: build ## check types
+	rm -rf $(CHECKS)/types && mkdir -p $(CHECKS)/types/deepvoice
+	ln -s $(CURDIR)/deepvoice/* $(addprefix $(CURDIR)/,models kernels recipes server) $(CHECKS)/types/deepvoice/
+	cd $(CHECKS)/types && MYPYPATH=. $(abspath $(PY)) -m mypy --config-file $(CURDIR)/pyproject.toml -p deepvoice
+
+wheel: setup ## build a wheel, through the source distribution, into dist/
+	rm -rf dist && $(PY) -m build -q --no-isolation --outdir dist .
+
+# A second environment that sees the test tools of the first but not the checkout.
+test-wheel: build wheel ## run the test suite on the built wheel
+	rm -rf $(CHECKS)/wheel && mkdir -p $(CHECKS)/wheel
+	$(PYTHON) -m venv $(CHECKS)/wheel/venv
+	$(CHECKS)/wheel/venv/bin/python -m pip install -q dist/*.whl
+	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(CHECKS)/wheel/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tools.pth"
+	cp -r tests README.md pyproject.toml $(CHECKS)/wheel/ && cp -r dist $(CHECKS)/wheel/dist
+	cd $(CHECKS)/wheel && venv/bin/python $(PYTEST) -q -m "not slow and not bench" $(PYTEST_ARGS)
+
+# AddressSanitizer and UndefinedBehaviorSanitizer watch the kernels while damaged voices are loaded and spoken with.
+SANITIZED := $(CHECKS)/sanitize
+sanitize: build ## run the kernel and damage tests under AddressSanitizer
+	rm -rf $(SANITIZED)/venv && $(PYTHON) -m venv --without-pip $(SANITIZED)/venv
+	DEEPVOICE_SANITIZE=ON $(PY) -m pip install -q --no-build-isolation --no-deps -C build-dir=$(SANITIZED)/build --target \
+	  "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" .
+	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tools.pth"
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(SANITIZED)/venv/bin/python $(PYTEST) -q -m "$(SANITIZE_MARKS)" -p no:cacheprovider tests/kernels tests/voice
+SANITIZE_MARKS ?= not slow and not bench
+
+soak: ## everything slow: all tests, and thousands of damaged voices under AddressSanitizer
+	$(MAKE) build
+	$(PY) $(PYTEST) -q -m "slow" $(PYTEST_ARGS)
+	$(MAKE) sanitize SANITIZE_MARKS="not bench"
+
+voice: setup ## train and pack the default voice (hours; see recipes/voice/README.md)
+	$(PY) -m deepvoice.recipes.voice.run --help
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) build dist hello.wav
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "deepvoice needs Python 3.11 or newer; pass PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.hello: $(SOURCES) | $(PY)
+	test -e $(VENV)/.dev || $(PY) -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(PY)
+	$(PY) -m pip install -q "$(TORCH)" build cmake ninja "scikit-build-core>=1.1,<1.2" "nanobind>=3.1,<3.2"
+	$(PY) -m pip install -q --no-build-isolation -e ".[dev,train]" "$(TORCH)"
+	@touch $@
+
+$(VENV)/.built: $(SOURCES) $(VENV)/.dev
+	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	@touch $@ $(VENV)/.hello
