@@ -1,0 +1,93 @@
+#include "dispatch.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace dv {
+
+extern const Table kScalar;
+#if defined(__x86_64__)
+extern const Table kAvx2;
+extern const Table kAvx512;
+#endif
+
+namespace {
+
+std::vector<const Table*> supported_tables() {
+  std::vector<const Table*> tables = {&kScalar};
+#if defined(__x86_64__)
+  // Each test asks for exactly the features that its file is compiled with.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  if (avx2) tables.push_back(&kAvx2);
+  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
+    tables.push_back(&kAvx512);
+#endif
+  return tables;
+}
+
+const Table* find(const std::string& name, const char* source) {
+  std::string names;
+  for (const Table* t : supported_tables()) {
+    if (name == t->name) return t;
+    names += std::string(names.empty() ? "" : ", ") + t->name;
+  }
+  throw std::invalid_argument(std::string(source) + " names the instruction set '" + name +
+                              "': this machine has " + names);
+}
+
+const Table* choose() {
+  const char* wanted = std::getenv("DEEPVOICE_CPU_ISA");
+  if (wanted != nullptr && *wanted != '\0')
+    return find(wanted, "environment variable DEEPVOICE_CPU_ISA");
+  return supported_tables().back();
+}
+
+std::atomic<const Table*> in_use{nullptr};
+
+}  // namespace
+
+std::vector<std::string> supported_isas() {
+  std::vector<std::string> names;
+  for (const Table* t : supported_tables()) names.emplace_back(t->name);
+  return names;
+}
+
+const Table& table() {
+  const Table* t = in_use.load(std::memory_order_acquire);
+  if (t == nullptr) {
+    t = choose();
+    in_use.store(t, std::memory_order_release);
+  }
+  return *t;
+}
+
+void set_isa(const std::string& name) {
+  in_use.store(find(name, "set_isa"), std::memory_order_release);
+}
+
+#if defined(__x86_64__)
+constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+
+FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) {
+  _mm_setcsr(static_cast<unsigned>(saved_) | kFlushToZero | kDenormalsAreZero);
+}
+FlushDenormals::~FlushDenormals() { _mm_setcsr(static_cast<unsigned>(saved_)); }
+#elif defined(__aarch64__)
+FlushDenormals::FlushDenormals() {
+  asm volatile("mrs %0, fpcr" : "=r"(saved_));
+  asm volatile("msr fpcr, %0" : : "r"(saved_ | (1ul << 24)));
+}
+FlushDenormals::~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+#else
+FlushDenormals::FlushDenormals() = default;
+FlushDenormals::~FlushDenormals() = default;
+#endif
+
+}  // namespace dv

@@ -1,0 +1,31 @@
+// The kernels for one instruction set. Everything lies in a namespace of its own and nothing of the
+// standard library is included: an inline function compiled here could be the copy that the linker
+// keeps for machines without these instructions.
+#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512VL__)
+#error "compile this file with -mavx512f -mavx512bw -mavx512vl -mavx2 -mfma -mf16c"
+#endif
+
+#include <immintrin.h>
+
+#include "table.hpp"
+
+namespace dv {
+namespace avx512 {
+namespace {
+#include "simd_avx512.hpp"
+//
+#include "math_body.hpp"
+//
+#include "matrix_body.hpp"
+//
+#include "layers_body.hpp"
+//
+#include "wavenet_body.hpp"
+}  // namespace
+}  // namespace avx512
+
+extern const Table kAvx512;
+const Table kAvx512 = {"avx512",          avx512::kHalfWeights, avx512::elementary, avx512::dense,
+                       avx512::gru_gates, avx512::qrnn_pool,    avx512::wavenet};
+
+}  // namespace dv

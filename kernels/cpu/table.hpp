@@ -1,0 +1,39 @@
+// The functions that every instruction set provides. All arrays are float32 and row-major.
+#pragma once
+
+#include "model.hpp"
+
+namespace dv {
+
+enum Activation : int { kNone = 0, kRelu = 1, kTanh = 2, kSigmoid = 3 };
+enum Elementary : int {
+  kElementaryTanh = 0,
+  kElementarySigmoid = 1,
+  kElementaryExp = 2,
+  kElementaryLog = 3
+};
+
+struct Table {
+  const char* name;
+  bool half_weights;  // reads matrices in half precision
+
+  // y[i] = f(x[i]) for the approximations that the other functions are built on.
+  void (*elementary)(int which, const float* x, float* y, int64_t count);
+
+  // y [rows, outputs] = activation(x [rows, inputs] weight [outputs, inputs]^T + bias [outputs] or
+  // null).
+  void (*dense)(const float* x, int64_t rows, int64_t inputs, const float* weight,
+                const float* bias, int64_t outputs, int activation, float* y);
+
+  // Gates of one step of a GRU: from the input part [3H] and the recurrent part [3H], biases
+  // included, updates h [H] in place and writes it to y [H] too.
+  void (*gru_gates)(const float* input, const float* recurrent, int64_t hidden, float* h, float* y);
+
+  // fo-pooling: cell [H] is updated in place; y [rows, H].
+  void (*qrnn_pool)(const float* candidate, const float* forget, const float* output, int64_t rows,
+                    int64_t hidden, float* cell, float* y);
+
+  void (*wavenet)(const WaveNetModel& model, const WaveNetScratch& scratch, const WaveNetRun& run);
+};
+
+}  // namespace dv
