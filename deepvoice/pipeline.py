@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice import kernels
-from deepvoice.errors import ConfigError, TextError
+from deepvoice.errors import ConfigError
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.speech import Phone, Report, Speech, Word
 from deepvoice.synthesis import Prosody, SentencePlan, Synthesizer
-from deepvoice.text.frontend import Analysis, FrontEnd, Sentence
+from deepvoice.text.frontend import Analysis, FrontEnd, ReportCollector, Sentence
+from deepvoice.text.lexicon import Lexicon
 from deepvoice.voice import VoiceFolder, VoiceManifest, load_voice
 
 FloatArray = NDArray[np.float32]
@@ -124,7 +125,8 @@ class Voice:
     ) -> "SpeechStream":
         """Return the same samples as `speak`, as an iterator of float32 arrays, each as soon as it is ready."""
         options = Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
-        return SpeechStream(self._synthesizer, self.analyse(text), options)
+        collector = ReportCollector()
+        return SpeechStream(self._synthesizer, self._sentences(text, collector), collector, options)
 
     def speak_many(
         self,
@@ -162,6 +164,15 @@ class Voice:
         with kernels.using(self.backend):
             return self._front_end.analyse(text)
 
+    def _sentences(self, text: str, collector: ReportCollector) -> Iterator[Sentence]:
+        sentences = self._front_end.iterate(text, collector)
+        while True:
+            with kernels.using(self.backend):
+                sentence = next(sentences, None)
+            if sentence is None:
+                return
+            yield sentence
+
     def _seed(self, seed: int | Literal["random"] | None) -> int:
         if seed is None:
             return self.manifest.synthesis.seed
@@ -171,26 +182,28 @@ class Voice:
 class SpeechStream:
     """One text being spoken: an iterator of samples that also collects words, phones and the report.
 
-    `words` and `phones` grow as sentences begin; `report` is complete from the start.
+    Sentences are read as they are needed, so that a book starts at once and needs no more memory than a note. `words`,
+    `phones` and `report` cover what has been read so far: everything, once the iteration has ended.
     """
 
-    def __init__(self, synthesizer: Synthesizer, analysis: Analysis, options: Options) -> None:
-        if not analysis.sentences:
-            raise TextError("the text has nothing that can be spoken; expected at least one word or number")
+    def __init__(
+        self,
+        synthesizer: Synthesizer,
+        sentences: Iterator[Sentence],
+        collector: ReportCollector,
+        options: Options,
+    ) -> None:
+        """Begin with the first sentence; raises TextError when there is none."""
         self.words: list[Word] = []
         self.phones: list[Phone] = []
-        self.report = Report(
-            sentences=len(analysis.sentences),
-            normalised=tuple(analysis.normalised),
-            unknown=tuple(analysis.unknown),
-            dropped=tuple(analysis.dropped),
-            seed=options.seed,
-        )
         self.sample_rate = synthesizer.sample_rate
         self._synthesizer = synthesizer
-        self._sentences = analysis.sentences
+        self._sentences = sentences
+        self._collector = collector
         self._options = options
-        self._plans: dict[int, SentencePlan] = {}
+        self._read = 0  # sentences
+        self._waiting: deque[tuple[Sentence, SentencePlan]] = deque()  # read and planned, not yet rendered
+        self._read_next()
         self._pieces = self._render()
 
     def __iter__(self) -> Iterator[FloatArray]:
@@ -199,29 +212,52 @@ class SpeechStream:
     def __next__(self) -> FloatArray:
         return next(self._pieces)
 
-    def count_samples(self) -> int:
-        """Return how many samples the whole text will have, by predicting all durations now."""
-        gaps = self._synthesizer.gap_samples * (len(self._sentences) - 1)
-        return gaps + sum(self._plan(number).num_samples for number in range(len(self._sentences)))
+    @property
+    def report(self) -> Report:
+        """What became of the text that has been read so far."""
+        found = self._collector.report()
+        return Report(
+            sentences=self._read,
+            normalised=found.normalised,
+            unknown=found.unknown,
+            dropped=found.dropped,
+            seed=self._options.seed,
+        )
 
-    def _plan(self, number: int) -> SentencePlan:
-        if number not in self._plans:
-            self._plans[number] = self._synthesizer.plan(self._sentences[number].sequence, self._options.speed)
-        return self._plans[number]
+    def read_all(self, most: int | None = None) -> bool:
+        """Read sentences ahead, up to `most` of them in all; returns whether that was the whole text."""
+        while most is None or self._read < most:
+            if not self._read_next():
+                return True
+        return False
+
+    def count_samples(self) -> int:
+        """Return how many samples the text will have; it reads and plans all of it, and must come before the first."""
+        self.read_all()
+        gaps = self._synthesizer.gap_samples * (self._read - 1)
+        return gaps + sum(plan.num_samples for _, plan in self._waiting)
+
+    def _read_next(self) -> bool:
+        sentence = next(self._sentences, None)
+        if sentence is None:
+            return False
+        self._waiting.append((sentence, self._synthesizer.plan(sentence.sequence, self._options.speed)))
+        self._read += 1
+        return True
 
     def _render(self) -> Iterator[FloatArray]:
-        done = 0  # samples
-        for number, sentence in enumerate(self._sentences):
+        done = number = 0  # samples, sentences
+        while self._waiting or self._read_next():
+            sentence, plan = self._waiting.popleft()
             if number:
                 yield from _silence(self._synthesizer.gap_samples)
                 done += self._synthesizer.gap_samples
-            plan = self._plan(number)
             prosody = self._synthesizer.prosody(plan, self._options.pitch)
             self._note(sentence, plan, prosody, done)
             for piece in self._synthesizer.render(plan, prosody, self._options.seed, number):
                 yield np.clip(piece * np.float32(self._options.volume), -1.0, 1.0)
             done += plan.num_samples
-            del self._plans[number]
+            number += 1
 
     def _note(self, sentence: Sentence, plan: SentencePlan, prosody: Prosody, done: int) -> None:
         """Append the words and phones of a sentence that starts at sample `done`."""
@@ -238,7 +274,7 @@ class SpeechStream:
         for number, word in enumerate(sentence.words):
             if number in heard:
                 start, end = heard[number]
-                self.words.append(Word(text=word.text, start=start, end=end, span=word.span))
+                self.words.append(Word(text=word.text, start=start, end=end, span=(word.start, word.end)))
 
 
 def load_front_end(voice: str | Path | None = None) -> FrontEnd:
@@ -247,9 +283,8 @@ def load_front_end(voice: str | Path | None = None) -> FrontEnd:
 
 
 def _front_end(folder: VoiceFolder) -> FrontEnd:
-    return FrontEnd(
-        GraphemeToPhonemeNetwork(folder.tensors["grapheme_to_phoneme"], folder.configs["grapheme_to_phoneme"])
-    )
+    module = "grapheme_to_phoneme"
+    return FrontEnd(Lexicon(), GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module]))
 
 
 def _cores() -> int:

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.audio.io import open_writer
+from deepvoice.text.frontend import Normalised
+from deepvoice.text.hygiene import Dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +46,16 @@ class Report:
     """What became of the text; nothing happens to it silently.
 
     sentences: number of sentences spoken
-    normalised: (written, spoken) pairs of everything that is not read as it is written, such as numbers
-    unknown: words that no lexicon has and the pronunciation model read
-    dropped: pieces of the text that cannot be spoken, such as other scripts
+    normalised: what is not read as it is written, such as numbers: (start, end, text, spoken) in the original text
+    unknown: words that the lexicon does not have, read by the pronunciation model
+    dropped: what is not spoken, such as other scripts: (start, end, text, reason) in the original text
     seed: seed of the random numbers; the same seed gives the same samples
     """
 
     sentences: int = 0
-    normalised: tuple[tuple[str, str], ...] = ()
+    normalised: tuple[Normalised, ...] = ()
     unknown: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
     seed: int = 0
 
 

@@ -3,11 +3,14 @@
 import argparse
 import codecs
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from deepvoice.errors import TextError
+
+if TYPE_CHECKING:
+    from deepvoice.text.hygiene import Dropped
 
 MAX_SEED = 2**63 - 1
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -57,6 +60,12 @@ def read_text(arguments: argparse.Namespace) -> str:
     if given != "-" and (sys.stdin is None or sys.stdin.isatty()):
         raise UsageError("there is no text; pass TEXT, --file FILE, or - to read standard input")
     return _decode(sys.stdin.buffer.read(), "standard input")
+
+
+def describe_dropped(dropped: "Sequence[Dropped]", most: int = 5) -> str:
+    """Name the first few pieces of a text that are not spoken, and count the others."""
+    shown = ", ".join(f"{piece.text[:30]!r} ({piece.reason})" for piece in dropped[:most])
+    return shown + (f" and {len(dropped) - most} more" if len(dropped) > most else "")
 
 
 def _decode(raw: bytes, source: str) -> str:

@@ -5,7 +5,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deepvoice.commands.arguments import add_common_arguments, add_text_arguments, add_voice_argument, read_text
+from deepvoice.commands.arguments import (
+    add_common_arguments,
+    add_text_arguments,
+    add_voice_argument,
+    describe_dropped,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from deepvoice.text.frontend import Analysis, Sentence
@@ -22,24 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the phones; returns the exit status."""
     text = read_text(arguments)
-    from deepvoice.errors import TextError
     from deepvoice.pipeline import load_front_end
 
     analysis = load_front_end(arguments.voice).analyse(text)
-    if arguments.strict and analysis.dropped:
-        print(
-            f"deepvoice: refused: {', '.join(map(repr, analysis.dropped))} cannot be spoken (--strict)", file=sys.stderr
-        )
+    dropped = analysis.report.dropped
+    if arguments.strict and dropped:
+        print(f"deepvoice: refused: not spoken: {describe_dropped(dropped)} (--strict)", file=sys.stderr)
         return 3
-    if not analysis.sentences:
-        raise TextError("the text has nothing that can be spoken; expected at least one word or number")
     if arguments.json:
         print(json.dumps(describe(analysis), indent=1))  # ASCII: any console can show it
         return 0
     for sentence in analysis.sentences:
         print(_line(sentence))
-    if analysis.dropped and not arguments.quiet:
-        print(f"deepvoice: warning: not spoken: {', '.join(map(repr, analysis.dropped))}", file=sys.stderr)
+    if dropped and not arguments.quiet:
+        print(f"deepvoice: warning: not spoken: {describe_dropped(dropped)}", file=sys.stderr)
     return 0
 
 
@@ -47,23 +49,18 @@ def describe(analysis: "Analysis") -> dict[str, Any]:
     """Return an analysis as plain data: sentences of words with character spans and phones, and the report."""
     return {
         "sentences": [_sentence(sentence) for sentence in analysis.sentences],
-        "normalised": [list(pair) for pair in analysis.normalised],
-        "unknown": list(analysis.unknown),
-        "dropped": list(analysis.dropped),
+        "normalised": [change._asdict() for change in analysis.report.normalised],
+        "unknown": list(analysis.report.unknown),
+        "dropped": [piece._asdict() for piece in analysis.report.dropped],
     }
 
 
 def _sentence(sentence: "Sentence") -> dict[str, Any]:
-    sequence = sentence.sequence
-    phones: list[list[str]] = [[] for _ in sentence.words]
-    for symbol, word in zip(sequence.symbols, sequence.word_of, strict=True):
-        if word >= 0:
-            phones[word].append(symbol)
     words = [
-        {"word": word.text, "start": word.span[0], "end": word.span[1], "phones": spoken}
-        for word, spoken in zip(sentence.words, phones, strict=True)
+        {"word": word.text, "start": word.start, "end": word.end, "phones": list(word.phones), "source": word.source}
+        for word in sentence.words
     ]
-    return {"words": words, "phones": list(sequence.symbols)}
+    return {"start": sentence.start, "end": sentence.end, "words": words, "phones": list(sentence.sequence.symbols)}
 
 
 def _line(sentence: "Sentence") -> str:

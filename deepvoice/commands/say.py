@@ -12,6 +12,7 @@ from deepvoice.commands.arguments import (
     add_common_arguments,
     add_text_arguments,
     add_voice_argument,
+    describe_dropped,
     number,
     read_text,
     seed,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from deepvoice.speech import Report
 
 _FORMATS = ("wav", "flac", "mp3", "ogg", "opus")
+_SHOWN = 8  # unknown words named in the summary
 _MANY_SENTENCES = 50  # beyond it a streamed wav declares an unknown length rather than wait for all durations
 
 
@@ -59,17 +61,19 @@ def run(arguments: argparse.Namespace) -> int:
     stream = Voice.load(arguments.voice).stream(
         text, speed=arguments.speed, pitch=arguments.pitch, volume=arguments.volume, seed=arguments.seed
     )
-    if arguments.strict and stream.report.dropped:
-        print(f"deepvoice: refused: {_list(stream.report.dropped)} cannot be spoken (--strict)", file=sys.stderr)
-        return 3
-    if not arguments.quiet:
-        _explain(stream.report)
+    if arguments.strict:
+        stream.read_all()
+        if stream.report.dropped:
+            dropped = describe_dropped(stream.report.dropped)
+            print(f"deepvoice: refused: not spoken: {dropped} (--strict)", file=sys.stderr)
+            return 3
     samples = 0
     with _open(arguments, stream) as writer:
         for piece in stream:
             writer.write(piece)
             samples += len(piece)
     if not arguments.quiet:
+        _explain(stream.report)
         seconds, taken = samples / stream.sample_rate, time.perf_counter() - started
         name = {None: "played", "-": "standard output"}.get(arguments.output, arguments.output)
         print(f"{name}: {seconds:.2f} s of speech in {taken:.2f} s (seed {stream.report.seed})", file=sys.stderr)
@@ -87,7 +91,7 @@ def _open(arguments: argparse.Namespace, stream: "SpeechStream") -> Iterator["Au
         with open_player(stream.sample_rate) as writer:
             yield writer
     elif arguments.output == "-":
-        known = stream.count_samples() if stream.report.sentences <= _MANY_SENTENCES else None
+        known = stream.count_samples() if stream.read_all(_MANY_SENTENCES) else None
         with io.open_stream(sys.stdout.buffer, stream.sample_rate, arguments.format or "wav", known) as writer:
             yield writer
     else:
@@ -98,11 +102,8 @@ def _open(arguments: argparse.Namespace, stream: "SpeechStream") -> Iterator["Au
 def _explain(report: "Report") -> None:
     """Say on standard error what the text lost and what was guessed."""
     if report.dropped:
-        print(f"deepvoice: warning: not spoken: {_list(report.dropped)}", file=sys.stderr)
+        print(f"deepvoice: warning: not spoken: {describe_dropped(report.dropped)}", file=sys.stderr)
     if report.unknown:
-        print(f"deepvoice: pronounced by rule, not in the lexicon: {_list(report.unknown)}", file=sys.stderr)
-
-
-def _list(items: tuple[str, ...], most: int = 8) -> str:
-    shown = ", ".join(repr(item[:40]) for item in items[:most])
-    return shown + (f" and {len(items) - most} more" if len(items) > most else "")
+        words = ", ".join(report.unknown[:_SHOWN])
+        more = f" and {len(report.unknown) - _SHOWN} more" if len(report.unknown) > _SHOWN else ""
+        print(f"deepvoice: not in the lexicon, pronunciation guessed: {words}{more}", file=sys.stderr)
