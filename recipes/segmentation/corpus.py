@@ -1,0 +1,168 @@
+"""What the segmentation recipe reads: spectra and phone lines, in batches that are a function of the step alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from deepvoice.audio.mel import MelSpec
+from deepvoice.recipes.common.data import Split, split
+from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.text.phones import BASE_IDS, NUM_SILENCES, base
+
+IntArray = NDArray[np.int64]
+SILENCE = 0  # the one class of all silences in the frame reading
+
+
+class Utterance(NamedTuple):
+    """One recording: id, base ids of its symbols, frames of 5 ms."""
+
+    id: str
+    bases_P: IntArray
+    frames: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """A manifest with its features."""
+
+    cache: FeatureCache
+    rows: Split
+
+    def utterances(self, rows: Sequence[dict[str, Any]], hours: float = float("inf")) -> list[Utterance]:
+        """Return the first rows that fill so many hours; a row whose phones cannot fit its sound is left out."""
+        chosen, left = [], hours * 3600 * self.cache.spec.sample_rate / self.cache.spec.hop
+        for row in rows:
+            if left <= 0:
+                break
+            bases_P = base_ids(row["phones"].split())
+            frames = self.cache.frames(row["id"])
+            if frames >= 2 * len(bases_P):
+                chosen.append(Utterance(row["id"], bases_P, frames))
+                left -= frames
+        return chosen
+
+
+def open_corpus(manifest: Path, features: Path | None = None) -> Corpus:
+    """Open a manifest and the features beside it."""
+    return Corpus(cache=FeatureCache(features or manifest.parent / "features", MelSpec()), rows=split(manifest))
+
+
+def base_ids(symbols: Sequence[str]) -> IntArray:
+    """Return the ids of symbols without their stress, int64 [P]."""
+    return np.array([BASE_IDS[base(symbol)] for symbol in symbols], np.int64)
+
+
+def classes_of(bases_P: IntArray) -> IntArray:
+    """Return the class of each symbol in the frame reading: all silences are one."""
+    return np.where(bases_P < NUM_SILENCES, SILENCE, bases_P)
+
+
+class Batch(NamedTuple):
+    """Utterances of similar length.
+
+    mel_BFM: float32, padded with silence to whole steps; steps_B: steps of each
+    left_BU, right_BU: the line of pairs, padded with 0; pairs_B: pairs of each
+    phone_BF: class of each frame, -1 unknown; left_BT, right_BT: pair whose boundary falls into a step, -1 none;
+    boundary_BT: float32, 1 where a boundary falls into a step, -1 unknown. Only with alignments.
+    """
+
+    mel_BFM: torch.Tensor
+    steps_B: torch.Tensor
+    left_BU: torch.Tensor
+    right_BU: torch.Tensor
+    pairs_B: torch.Tensor
+    phone_BF: torch.Tensor | None = None
+    left_BT: torch.Tensor | None = None
+    right_BT: torch.Tensor | None = None
+    boundary_BT: torch.Tensor | None = None
+
+
+def collate(
+    cache: FeatureCache,
+    utterances: Sequence[Utterance],
+    stack: int,
+    alignments: Mapping[str, Sequence[int]] | None = None,
+) -> Batch:
+    """Build a batch; with alignments (frames per symbol) also the frame-wise targets."""
+    B = len(utterances)
+    F = -(-max(u.frames for u in utterances) // stack) * stack
+    U = max(len(u.bases_P) for u in utterances) - 1
+    mel_BFM = np.full((B, F, cache.spec.bands), np.log(cache.spec.floor), np.float32)
+    lines_2BU = np.zeros((2, B, U), np.int64)
+    for b, utterance in enumerate(utterances):
+        mel_BFM[b, : utterance.frames] = cache[utterance.id].mel_FM
+        lines_2BU[0, b, : len(utterance.bases_P) - 1] = utterance.bases_P[:-1]
+        lines_2BU[1, b, : len(utterance.bases_P) - 1] = utterance.bases_P[1:]
+    batch = Batch(
+        mel_BFM=torch.from_numpy(mel_BFM),
+        steps_B=torch.tensor([-(-u.frames // stack) for u in utterances]),
+        left_BU=torch.from_numpy(lines_2BU[0]),
+        right_BU=torch.from_numpy(lines_2BU[1]),
+        pairs_B=torch.tensor([len(u.bases_P) - 1 for u in utterances]),
+    )
+    return batch if alignments is None else _with_targets(batch, utterances, stack, alignments)
+
+
+def _with_targets(
+    batch: Batch, utterances: Sequence[Utterance], stack: int, alignments: Mapping[str, Sequence[int]]
+) -> Batch:
+    B, F, _ = batch.mel_BFM.shape
+    phone_BF = np.full((B, F), -1, np.int64)
+    pair_2BT = np.full((2, B, F // stack), -1, np.int64)
+    boundary_BT = np.full((B, F // stack), -1.0, np.float32)
+    for b, utterance in enumerate(utterances):
+        durations_P = np.asarray(alignments[utterance.id])
+        bases_P, durations_P = utterance.bases_P[durations_P > 0], durations_P[durations_P > 0]
+        phone_BF[b, : utterance.frames] = np.repeat(classes_of(bases_P), durations_P)
+        boundary_BT[b, : -(-utterance.frames // stack)] = 0.0
+        steps = np.cumsum(durations_P)[:-1] // stack
+        boundary_BT[b, steps] = 1.0
+        pair_2BT[0, b, steps], pair_2BT[1, b, steps] = bases_P[:-1], bases_P[1:]
+    return batch._replace(
+        phone_BF=torch.from_numpy(phone_BF),
+        left_BT=torch.from_numpy(pair_2BT[0]),
+        right_BT=torch.from_numpy(pair_2BT[1]),
+        boundary_BT=torch.from_numpy(boundary_BT),
+    )
+
+
+class UtteranceBatches:
+    """Every utterance once an epoch, in batches of similar length and random order."""
+
+    def __init__(
+        self,
+        cache: FeatureCache,
+        utterances: Sequence[Utterance],
+        batch_size: int,
+        stack: int,
+        alignments: Mapping[str, Sequence[int]] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Keep the utterances; `alignments` (frames per symbol by id) add frame-wise targets."""
+        if not utterances:
+            raise ValueError("no utterance to train on; expected a manifest with phones that fit their recordings")
+        self.cache, self.utterances, self.stack, self.alignments = cache, list(utterances), stack, alignments
+        self.batch_size, self.seed = min(batch_size, len(utterances)), seed
+        self.steps_per_epoch = len(self.utterances) // self.batch_size
+        self._epoch, self._plan = -1, np.empty((0, 0), np.int64)
+
+    def batch(self, step: int) -> Batch:
+        """Return the batch of a step."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._plan = epoch, self._shuffled(epoch)
+        chosen = [self.utterances[i] for i in self._plan[position]]
+        return collate(self.cache, chosen, self.stack, self.alignments)
+
+    def _shuffled(self, epoch: int) -> IntArray:
+        """Sort by length with some noise, cut into batches, shuffle the batches; int64 [steps_per_epoch, batch_size]."""
+        random = np.random.default_rng([self.seed, epoch])
+        lengths = np.array([u.frames for u in self.utterances]) + random.uniform(-60, 60, len(self.utterances))
+        kept = random.permutation(len(lengths))[: self.steps_per_epoch * self.batch_size]  # the rest waits an epoch
+        by_length = kept[np.argsort(lengths[kept])]
+        return random.permutation(by_length.reshape(self.steps_per_epoch, self.batch_size))

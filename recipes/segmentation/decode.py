@@ -1,0 +1,164 @@
+"""From the network's two readings to frames per symbol: alignment by pairs, by frames, and the edges of silences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from deepvoice.audio.mel import FloatArray
+from deepvoice.models.segmentation import Segmentation, SegmentationOutput
+from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.progress import progress
+from deepvoice.recipes.segmentation.corpus import Batch, IntArray, Utterance, classes_of, collate
+from deepvoice.recipes.segmentation.viterbi import viterbi
+from deepvoice.text.phones import BASE_IDS, ENDS, NUM_SILENCES, PAUSES
+
+_MAY_VANISH = tuple(BASE_IDS[symbol] for symbol in (*PAUSES, *ENDS))
+_BATCH = 32
+
+
+def _batches(
+    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance], label: str
+) -> Iterator[tuple[list[Utterance], Batch, SegmentationOutput]]:
+    """Run the network over utterances in order of length."""
+    ordered = sorted(utterances, key=lambda utterance: utterance.frames)
+    model.eval()
+    for start in progress(range(0, len(ordered), _BATCH), label):
+        chosen = ordered[start : start + _BATCH]
+        batch = collate(cache, chosen, model.config.stack)
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            output = model(batch.mel_BFM)
+        yield chosen, batch, output
+
+
+def boundaries_from_pairs(
+    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance]
+) -> dict[str, NDArray[np.float64]]:
+    """Align by the pairs alone: the best CTC path; a boundary lies in the middle of the steps that emit its pair.
+
+    Returns by utterance id the boundaries between symbols in frames of 5 ms, float64 [P - 1].
+    """
+    result = {}
+    for chosen, batch, output in _batches(model, cache, utterances, "pairs"):
+        scores = output.pair_scores(batch.left_BU, batch.right_BU).numpy()
+        B, T, U1 = scores.shape
+        emission_BTS = np.empty((B, T, 2 * U1 - 1), np.float32)
+        emission_BTS[:, :, 0::2], emission_BTS[:, :, 1::2] = scores[:, :, :1], scores[:, :, 1:]
+        optional_BS = np.zeros((B, 2 * U1 - 1), bool)
+        optional_BS[:, 0::2] = True  # blanks
+        pairs_B = batch.pairs_B.numpy()
+        paths = viterbi(emission_BTS, batch.steps_B.numpy(), 2 * pairs_B + 1, optional_BS)
+        for utterance, path_T, pairs in zip(chosen, paths, pairs_B, strict=True):
+            count = np.bincount(path_T, minlength=2 * pairs + 1)[1::2]
+            centre = np.bincount(path_T, np.arange(len(path_T)) + 0.5, minlength=2 * pairs + 1)[1::2] / count
+            result[utterance.id] = centre * model.config.stack
+    return result
+
+
+def durations_from_frames(
+    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance], pair_weight: float
+) -> dict[str, IntArray]:
+    """Align by the phone of each frame, with the pairs deciding between near equals.
+
+    pair_weight: weight of log p(pair) - log p(blank) at the step in which a boundary falls
+    Returns by utterance id the frames of each symbol, int64 [P]; phones have at least one, pauses and ends may have none.
+    """
+    result = {}
+    for chosen, batch, output in _batches(model, cache, utterances, "frames"):
+        frame_BFV = output.frame_BFV.numpy()
+        scores = output.pair_scores(batch.left_BU, batch.right_BU).numpy()
+        (B, F, _), P = frame_BFV.shape, scores.shape[2]
+        class_BP, optional_BP = np.zeros((B, P), np.int64), np.zeros((B, P), bool)
+        for b, utterance in enumerate(chosen):
+            symbols = len(utterance.bases_P)
+            class_BP[b, :symbols] = classes_of(utterance.bases_P)
+            optional_BP[b, :symbols] = np.isin(utterance.bases_P, _MAY_VANISH)
+        emission_BFP = np.take_along_axis(frame_BFV, np.repeat(class_BP[:, None], F, axis=1), axis=2)
+        entry_BFP = np.zeros_like(emission_BFP)
+        gain_BTU = pair_weight * (scores[:, :, 1:] - scores[:, :, :1])
+        entry_BFP[:, :, 1:] = np.repeat(gain_BTU, model.config.stack, axis=1)
+        frames_B = np.array([utterance.frames for utterance in chosen])
+        states_B = batch.pairs_B.numpy() + 1
+        paths = viterbi(emission_BFP, frames_B, states_B, optional_BP, entry_BFP)
+        for utterance, path_F in zip(chosen, paths, strict=True):
+            result[utterance.id] = np.bincount(path_F, minlength=len(utterance.bases_P)).astype(np.int64)
+    return result
+
+
+def whole_durations(boundaries_P: NDArray[np.float64], frames: int) -> IntArray:
+    """Round boundaries (in frames, P - 1 of them) to durations of at least one frame each, int64 [P], sum `frames`.
+
+    Raises ValueError where there are fewer frames than symbols.
+    """
+    P = len(boundaries_P) + 1
+    if frames < P:
+        raise ValueError(f"{frames} frames for {P} symbols; expected at least one frame each")
+    index = np.arange(1, P)
+    cuts = np.rint(boundaries_P).astype(np.int64)
+    cuts = np.maximum.accumulate(np.maximum(cuts - index, 0)) + index
+    cuts = np.minimum(cuts, frames - index[::-1])
+    return np.diff(cuts, prepend=0, append=frames)
+
+
+def spectral_flux(mel_FM: NDArray[np.float16]) -> FloatArray:
+    """How fast the spectrum changes around the start of each frame: RMS over bands of a 10 ms difference, float32 [F]."""
+    mel = mel_FM.astype(np.float32)
+    flux_F = np.zeros(len(mel), np.float32)
+    flux_F[2:-1] = np.sqrt(np.mean((mel[2:-1] + mel[3:] - mel[1:-2] - mel[:-3]) ** 2, axis=1))
+    return flux_F
+
+
+def common_lag(
+    boundaries: dict[str, NDArray[np.float64]],
+    cache: FeatureCache,
+    utterances: Sequence[Utterance],
+    reach: int = 20,
+) -> int:
+    """Find how many frames later than the boundaries the spectrum changes most, on average over phone boundaries.
+
+    CTC fixes the order of its labels but not their delay; one shift for the whole corpus removes it without any truth.
+    """
+    flux = np.zeros(2 * reach + 1)
+    for utterance in utterances:
+        inner = (utterance.bases_P[:-1] >= NUM_SILENCES) & (utterance.bases_P[1:] >= NUM_SILENCES)
+        cuts = np.rint(boundaries[utterance.id][inner]).astype(np.int64)
+        flux_F = np.pad(spectral_flux(cache[utterance.id].mel_FM), reach)
+        for k in range(2 * reach + 1):
+            flux[k] += flux_F[np.clip(cuts + k, 0, len(flux_F) - 1)].sum()
+    return int(np.argmax(flux)) - reach
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRule:
+    """Where silence ends and begins, by power."""
+
+    reach: int = 12  # frames that an edge may move
+    threshold: float = 0.25  # share of the way from the silence's level to the phone's, in log power
+
+
+def settle_edges(durations_P: IntArray, bases_P: IntArray, energy_F: FloatArray, rule: EdgeRule) -> IntArray:
+    """Move the boundaries between silences and phones to where the log power crosses the threshold.
+
+    Only boundaries of silences that have frames move, by at most `rule.reach` and never past the middle of a neighbour.
+    Returns int64 [P], same sum, phones at least one frame.
+    """
+    cuts = np.concatenate([[0], np.cumsum(durations_P)])
+    silent = bases_P < NUM_SILENCES
+    for i in range(1, len(bases_P)):
+        if silent[i - 1] == silent[i] or durations_P[i - 1] == 0 or durations_P[i] == 0:
+            continue
+        low = max(cuts[i] - rule.reach, (cuts[i - 1] + cuts[i] + 1) // 2, cuts[i - 1] + 1)
+        high = min(cuts[i] + rule.reach, (cuts[i] + cuts[i + 1]) // 2, cuts[i + 1] - 1)
+        if low >= high:
+            continue
+        quiet, loud = (slice(cuts[i - 1], low), slice(high, cuts[i + 1]))[:: 1 if silent[i - 1] else -1]
+        level = np.median(energy_F[quiet]) if quiet.stop > quiet.start else energy_F[low]
+        peak = np.max(energy_F[loud]) if loud.stop > loud.start else energy_F[high]
+        above = energy_F[low:high] > level + rule.threshold * (peak - level)
+        if silent[i - 1]:  # speech begins at the first frame above
+            cuts[i] = low + int(np.argmax(above)) if above.any() else high
+        else:  # silence begins after the last frame above
+            cuts[i] = low + len(above) - int(np.argmax(above[::-1])) if above.any() else low
+    return np.diff(cuts)

@@ -1,0 +1,87 @@
+"""Score alignments against the teacher's own durations.
+
+    python -m deepvoice.recipes.segmentation.evaluate MANIFEST [--alignments FILE] [--rows test]
+
+Needs truth/truth.jsonl beside the manifest (`python -m deepvoice.recipes.corpora.truth`). The table shows the share of
+boundaries within 10, 20, 25 and 50 ms and the median error, raw and after removing one common offset, beside a
+proportional baseline (the sound between the first and the last phone divided evenly).
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.recipes.common.data import read_alignments
+from deepvoice.recipes.corpora.truth import read_truth
+from deepvoice.recipes.segmentation.corpus import IntArray, Utterance, open_corpus
+from deepvoice.text.phones import NUM_SILENCES
+
+FRAME_MS = 5.0
+LIMITS_MS = (10, 20, 25, 50)
+FloatArray = NDArray[np.float64]
+
+
+def proportional(utterance: Utterance, lead: int, tail: int) -> IntArray:
+    """Divide the sound between the opening and the closing silence evenly among the symbols, int64 [P].
+
+    lead, tail: frames of silence at the beginning and the end
+    """
+    inner = len(utterance.bases_P) - 2
+    cuts = np.rint(np.linspace(lead, utterance.frames - tail, inner + 1)).astype(np.int64)
+    return np.diff(np.concatenate([[0], cuts, [utterance.frames]]))
+
+
+def errors_ms(durations_P: Sequence[int], truth_P: Sequence[float]) -> FloatArray:
+    """Return our boundary minus the teacher's, in ms, for the P - 1 boundaries between symbols."""
+    return np.cumsum(durations_P)[:-1] * FRAME_MS - np.cumsum(truth_P)[:-1]
+
+
+def describe(errors: FloatArray) -> str:
+    """Write the figures of one set of errors."""
+    size = np.abs(errors)
+    shares = "  ".join(f"{100 * np.mean(size <= limit + 1e-6):5.1f}" for limit in LIMITS_MS)
+    return f"{shares}  {np.median(size):6.1f}"
+
+
+def table(rows: dict[str, tuple[FloatArray, NDArray[np.bool_]]]) -> str:
+    """Format errors by name; each row has the errors and which of them lie between two phones."""
+    lines = [f"{'':34}" + "  ".join(f"<={limit:2} " for limit in LIMITS_MS) + "  median ms"]
+    for name, (errors, inner) in rows.items():
+        offset = float(np.median(errors))
+        lines.append(f"{name + ', raw':34}{describe(errors)}")
+        lines.append(f"{f'{name}, less {offset:+.1f} ms':34}{describe(errors - offset)}")
+        lines.append(f"{'  between phones':34}{describe((errors - offset)[inner])}")
+        if (~inner).any():
+            lines.append(f"{'  beside silences':34}{describe((errors - offset)[~inner])}")
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Score alignments against the teacher's durations.")
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--alignments", type=Path, default=None, help="default: alignments.jsonl beside the manifest")
+    parser.add_argument("--rows", choices=("dev", "test"), default="test")
+    arguments = parser.parse_args(argv)
+    truth = read_truth(arguments.manifest)
+    if not truth:
+        parser.error(f"no truth beside {arguments.manifest}; run python -m deepvoice.recipes.corpora.truth first")
+    aligned = read_alignments(arguments.alignments or arguments.manifest.parent / "alignments.jsonl")
+    corpus = open_corpus(arguments.manifest)
+    chosen = [u for u in corpus.utterances(getattr(corpus.rows, arguments.rows)) if u.id in truth and u.id in aligned]
+    inner = np.concatenate([(u.bases_P[:-1] >= NUM_SILENCES) & (u.bases_P[1:] >= NUM_SILENCES) for u in chosen])
+    ours = [errors_ms(aligned[u.id], truth[u.id]["durations_ms"]) for u in chosen]
+    even = [
+        errors_ms(proportional(u, aligned[u.id][0], aligned[u.id][-1]).tolist(), truth[u.id]["durations_ms"])
+        for u in chosen
+    ]
+    print(f"{len(chosen)} utterances, {len(inner)} boundaries")
+    print(table({"segmentation": (np.concatenate(ours), inner), "proportional": (np.concatenate(even), inner)}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,65 @@
+"""Settings of the segmentation recipe, as config.toml holds them."""
+
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from deepvoice.config import require_range
+from deepvoice.configs import SegmentationConfig
+from deepvoice.recipes.segmentation.decode import EdgeRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """The schedule: first the pairs by CTC, then frames and boundaries on the alignment that the pairs gave."""
+
+    hours: float = 2.0  # of the corpus, from its beginning
+    batch_size: int = 8
+    pair_steps: int = 600
+    pair_rate: float = 2e-3
+    frame_steps: int = 600
+    frame_rate: float = 1e-3
+    ema: float = 0.99
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_range("training.hours", self.hours, 0.001, 100_000.0)
+        require_range("training.batch_size", self.batch_size, 1, 4096)
+        require_range("training.pair_steps", self.pair_steps, 1, 10_000_000)
+        require_range("training.frame_steps", self.frame_steps, 1, 10_000_000)
+        require_range("training.pair_rate", self.pair_rate, 1e-7, 0.1)
+        require_range("training.frame_rate", self.frame_rate, 1e-7, 0.1)
+        require_range("training.ema", self.ema, 0.0, 0.99999)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignmentSettings:
+    """How the network's readings become durations; see `decode`."""
+
+    pair_weight: float = 0.5
+    edge_reach: int = 12
+    edge_threshold: float = 0.25
+
+    def __post_init__(self) -> None:
+        require_range("alignment.pair_weight", self.pair_weight, 0.0, 10.0)
+        require_range("alignment.edge_reach", self.edge_reach, 0, 200)
+        require_range("alignment.edge_threshold", self.edge_threshold, 0.0, 1.0)
+
+    @property
+    def edges(self) -> EdgeRule:
+        """The rule for the edges of silences."""
+        return EdgeRule(reach=self.edge_reach, threshold=self.edge_threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What config.toml holds."""
+
+    model: SegmentationConfig = field(default_factory=SegmentationConfig)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    alignment: AlignmentSettings = field(default_factory=AlignmentSettings)
+
+
+def default_config() -> Path:
+    """Return the path of the recipe's config.toml."""
+    return Path(str(resources.files(__package__) / "config.toml"))
