@@ -1,0 +1,98 @@
+"""Speaking half of `deepvoice.models.phone_encoder`: the blocks shared by the duration and F0 networks."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice import kernels
+from deepvoice.text.phones import SYMBOLS
+
+FloatArray = NDArray[np.float32]
+Tensors = Mapping[str, FloatArray]
+Shapes = dict[str, tuple[int, ...]]
+
+_EPSILON = np.float32(1e-5)  # torch.nn.LayerNorm's
+
+
+def layer_norm(x_TC: FloatArray, weight_C: FloatArray, bias_C: FloatArray) -> FloatArray:
+    """Normalise every row to mean 0 and variance 1, then scale and shift, float32 [T, C]."""
+    centred_TC = x_TC - x_TC.mean(axis=1, keepdims=True)
+    variance_T1 = np.einsum("tc,tc->t", centred_TC, centred_TC)[:, None] / np.float32(x_TC.shape[1])
+    centred_TC /= np.sqrt(variance_T1 + _EPSILON)
+    centred_TC *= weight_C
+    centred_TC += bias_C
+    return centred_TC
+
+
+def dense_shapes(name: str, outputs: int, inputs: int) -> Shapes:
+    """Return the tensors of a dense layer."""
+    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+
+
+def norm_shapes(name: str, channels: int) -> Shapes:
+    """Return the tensors of a layer normalisation."""
+    return {f"{name}.weight": (channels,), f"{name}.bias": (channels,)}
+
+
+class ResidualConv:
+    """x + relu(conv(norm(x))) over time."""
+
+    def __init__(self, tensors: Tensors, name: str, dilation: int) -> None:
+        self._norm = (tensors[f"{name}.norm.weight"], tensors[f"{name}.norm.bias"])
+        # torch keeps [O, I, K], the kernels read [O, K, I]
+        self._weight_OKI = np.ascontiguousarray(tensors[f"{name}.conv.weight"].transpose(0, 2, 1))
+        self._bias_O = tensors[f"{name}.conv.bias"]
+        self._dilation = dilation
+
+    @staticmethod
+    def expected_shapes(name: str, channels: int, width: int) -> Shapes:
+        """Return the tensors of one block."""
+        return {
+            **norm_shapes(f"{name}.norm", channels),
+            f"{name}.conv.weight": (channels, channels, width),
+            f"{name}.conv.bias": (channels,),
+        }
+
+    def __call__(self, x_TC: FloatArray) -> FloatArray:
+        """Transform float32 [T, C]."""
+        normed_TC = layer_norm(x_TC, *self._norm)
+        y_TC = kernels.conv1d(normed_TC, self._weight_OKI, self._bias_O, dilation=self._dilation, activation="relu")
+        return x_TC + y_TC
+
+
+class PhoneEncoder:
+    """Embedding and features of the phones, convolutions for the neighbourhood, a bi-GRU for the whole sentence."""
+
+    def __init__(self, tensors: Tensors, name: str, layers: int) -> None:
+        self._embedding_SC = tensors[f"{name}.embedding.weight"]
+        self._features = (tensors[f"{name}.features.weight"], tensors[f"{name}.features.bias"])
+        self._convs = [ResidualConv(tensors, f"{name}.convs.{i}", 1) for i in range(layers)]
+        parts = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+        self._forward = [tensors[f"{name}.gru.{part}"] for part in parts]
+        self._backward = [tensors[f"{name}.gru.{part}_reverse"] for part in parts]
+
+    @staticmethod
+    def expected_shapes(
+        name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int
+    ) -> Shapes:
+        """Return the tensors of the encoder."""
+        shapes: Shapes = {f"{name}.embedding.weight": (len(SYMBOLS), channels)}
+        shapes |= dense_shapes(f"{name}.features", channels, features)
+        for i in range(layers):
+            shapes |= ResidualConv.expected_shapes(f"{name}.convs.{i}", channels, width)
+        for direction in ("", "_reverse"):
+            shapes[f"{name}.gru.weight_ih_l0{direction}"] = (3 * recurrent, channels)
+            shapes[f"{name}.gru.weight_hh_l0{direction}"] = (3 * recurrent, recurrent)
+            shapes[f"{name}.gru.bias_ih_l0{direction}"] = (3 * recurrent,)
+            shapes[f"{name}.gru.bias_hh_l0{direction}"] = (3 * recurrent,)
+        return shapes
+
+    def __call__(self, ids_P: NDArray[np.int64], features_PX: FloatArray) -> FloatArray:
+        """Encode one sentence: int64 [P] and float32 [P, X] -> float32 [P, channels + 2 * recurrent]."""
+        x_PC = self._embedding_SC[ids_P] + kernels.dense(features_PX, *self._features)
+        for conv in self._convs:
+            x_PC = conv(x_PC)
+        forward_PH, _ = kernels.gru(x_PC, *self._forward)
+        backward_PH, _ = kernels.gru(x_PC, *self._backward, reverse=True)
+        return np.concatenate([x_PC, forward_PH, backward_PH], axis=1)
