@@ -61,7 +61,8 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
 
 @contextlib.contextmanager
 def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter]:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0, **quiet) as process:  # nothing to flush at its end
         stdin, stderr = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stderr)
         try:
             # A player that cannot open its device ends early; its own message then says more than the broken pipe.
