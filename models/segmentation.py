@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deepvoice.configs import SegmentationConfig
+from deepvoice.networks.segmentation import MEL_MEAN, MEL_SCALE
 from deepvoice.text.phones import BASES
-
-MEL_MEAN, MEL_SCALE = -7.0, 4.0  # centre and spread of natural-log mel power of speech at a normal level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +67,10 @@ class Segmentation(nn.Module):
         """Read a batch of log-mel spectra [B, F, M]; F must be a multiple of `config.stack`."""
         B, F, M = mel_BFM.shape
         stack, V = self.config.stack, len(BASES)
-        if F % stack or M != self.config.bands:
-            raise ValueError(f"mel of shape {tuple(mel_BFM.shape)}; expected frames in {stack}s, {self.config.bands} bands")
+        if F % stack or self.config.bands != M:
+            raise ValueError(
+                f"mel of shape {tuple(mel_BFM.shape)}; expected frames in {stack}s, {self.config.bands} bands"
+            )
         x_BTC = ((mel_BFM - MEL_MEAN) / MEL_SCALE).reshape(B, F // stack, stack * M)
         h_BCT = functional.relu(self.input(x_BTC.transpose(1, 2)))
         for conv in self.convs:
@@ -88,7 +89,9 @@ class Segmentation(nn.Module):
         )
 
 
-def pair_loss(output: SegmentationOutput, left_BU: Tensor, right_BU: Tensor, steps_B: Tensor, pairs_B: Tensor) -> Tensor:
+def pair_loss(
+    output: SegmentationOutput, left_BU: Tensor, right_BU: Tensor, steps_B: Tensor, pairs_B: Tensor
+) -> Tensor:
     """CTC loss over the line of pairs, nats per pair.
 
     left_BU, right_BU: base ids of each pair, zero after pairs_B; steps_B: steps of 10 ms; pairs_B: pairs

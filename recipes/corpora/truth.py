@@ -26,9 +26,7 @@ VOICED_HZ = 40.0  # the teacher's pitch output is near zero where it is unvoiced
 TRUTH_FILE = "truth/truth.jsonl"
 
 
-def merge_durations(
-    frames: Sequence[float], owners: Sequence[int], symbols: Sequence[str]
-) -> NDArray[np.float64]:
+def merge_durations(frames: Sequence[float], owners: Sequence[int], symbols: Sequence[str]) -> NDArray[np.float64]:
     """Merge the durations of the teacher's characters into durations of our symbols.
 
     frames: 25 ms frames of every id: the opening pad, one per character, the closing pad

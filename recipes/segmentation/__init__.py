@@ -1,0 +1,1 @@
+"""The segmentation recipe: prepare, train, align, evaluate."""

@@ -3,7 +3,7 @@
     python -m deepvoice.recipes.segmentation.align MANIFEST --checkpoint DIR/last.pt [--out FILE]
 
 Writes alignments.jsonl beside the manifest: {"id", "durations": frames per symbol}; their sum is the number of frames,
-phones have at least one, pauses and ends may have none. An utterance whose text cannot fit its sound is left out and named.
+phones have at least one, pauses and ends may have none. An utterance too short for its text is left out and named.
 """
 
 import argparse

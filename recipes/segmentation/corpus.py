@@ -160,7 +160,7 @@ class UtteranceBatches:
         return collate(self.cache, chosen, self.stack, self.alignments)
 
     def _shuffled(self, epoch: int) -> IntArray:
-        """Sort by length with some noise, cut into batches, shuffle the batches; int64 [steps_per_epoch, batch_size]."""
+        """Sort by length with some noise, cut into batches, shuffle those; int64 [steps_per_epoch, batch_size]."""
         random = np.random.default_rng([self.seed, epoch])
         lengths = np.array([u.frames for u in self.utterances]) + random.uniform(-60, 60, len(self.utterances))
         kept = random.permutation(len(lengths))[: self.steps_per_epoch * self.batch_size]  # the rest waits an epoch

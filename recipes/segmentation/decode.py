@@ -63,7 +63,7 @@ def durations_from_frames(
     """Align by the phone of each frame, with the pairs deciding between near equals.
 
     pair_weight: weight of log p(pair) - log p(blank) at the step in which a boundary falls
-    Returns by utterance id the frames of each symbol, int64 [P]; phones have at least one, pauses and ends may have none.
+    Returns by utterance id the frames of each symbol, int64 [P]; phones have at least one, others may have none.
     """
     result = {}
     for chosen, batch, output in _batches(model, cache, utterances, "frames"):
@@ -103,7 +103,7 @@ def whole_durations(boundaries_P: NDArray[np.float64], frames: int) -> IntArray:
 
 
 def spectral_flux(mel_FM: NDArray[np.float16]) -> FloatArray:
-    """How fast the spectrum changes around the start of each frame: RMS over bands of a 10 ms difference, float32 [F]."""
+    """How fast the spectrum changes at the start of each frame: RMS over bands of a 10 ms difference, float32 [F]."""
     mel = mel_FM.astype(np.float32)
     flux_F = np.zeros(len(mel), np.float32)
     flux_F[2:-1] = np.sqrt(np.mean((mel[2:-1] + mel[3:] - mel[1:-2] - mel[:-3]) ** 2, axis=1))

@@ -15,12 +15,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from deepvoice.config import load_toml, to_dict
+from deepvoice.config import from_dict, load_toml, to_dict
+from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, boundary_loss, frame_loss, pair_loss
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.data import meta_of, read_alignments
 from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, TrainOptions, train
-from deepvoice.recipes.segmentation.corpus import Batch, Corpus, UtteranceBatches, Utterance, collate, open_corpus
+from deepvoice.recipes.segmentation.corpus import Batch, Corpus, Utterance, UtteranceBatches, collate, open_corpus
 from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, whole_durations
 from deepvoice.recipes.segmentation.settings import Settings, default_config
 
@@ -86,9 +87,6 @@ def align_by_pairs(corpus: Corpus, utterances: Sequence[Utterance], checkpoint: 
 
 def load_model(checkpoint: Path) -> Segmentation:
     """Build the network of a checkpoint with its averaged weights."""
-    from deepvoice.config import from_dict
-    from deepvoice.configs import SegmentationConfig
-
     state = load_checkpoint(checkpoint)
     model = Segmentation(from_dict(SegmentationConfig, state["config"], "segmentation"))
     model.load_state_dict(state["ema"])
@@ -124,7 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("manifest", type=Path, help="corpus manifest, with features/ beside it")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
     parser.add_argument("--config", type=Path, default=None, metavar="FILE", help="settings (default: the recipe's)")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="stop each stage, with a checkpoint, after this")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="stop each stage, with a checkpoint, after this"
+    )
     arguments = parser.parse_args(argv)
     settings = load_toml(Settings, arguments.config or default_config())
     return 0 if run(settings, arguments.manifest, arguments.out, arguments.minutes) else 3

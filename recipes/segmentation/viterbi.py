@@ -35,7 +35,9 @@ def viterbi(
         score_BS += emission_BTS[:, t]
         final_BS = np.where((steps_B > t)[:, None], score_BS, final_BS)
     return [
-        _trace(back_TBS[: steps_B[b], b], final_BS[b, : states_B[b]], last_optional=bool(optional_BS[b, states_B[b] - 1]))
+        _trace(
+            back_TBS[: steps_B[b], b], final_BS[b, : states_B[b]], last_optional=bool(optional_BS[b, states_B[b] - 1])
+        )
         for b in range(B)
     ]
 
