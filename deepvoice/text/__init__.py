@@ -1,0 +1,1 @@
+"""The text front end: text to phones, with where each came from."""

@@ -13,9 +13,10 @@ from deepvoice.errors import TextError
 from deepvoice.text import sentences
 from deepvoice.text.hygiene import CleanText, Dropped, clean
 from deepvoice.text.lexicon import Lexicon
-from deepvoice.text.normalize import Token, normalize
+from deepvoice.text.normalize import normalize
 from deepvoice.text.phones import START
 from deepvoice.text.pronounce import LETTERS, GraphemeToPhoneme, Phones, Pronouncer, Pronunciation, spell
+from deepvoice.text.scanner import Token
 from deepvoice.text.sequence import PhoneSequence
 from deepvoice.text.weak_forms import weak_form
 

@@ -214,7 +214,10 @@ def _money(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"{say.cardinal(plain)} {where}{one if plain == '1' else many} and {small}", end)
 
 
-_UNIT = r"([ -]?)((?:°\s?[CFK]?|[A-Za-zµΩ]{1,5}|[€£$¢¥])(?:[²³]|(?<=m)[23])?)(?![A-Za-z0-9µΩ'])(?:/([A-Za-z]{1,3}[²³]?)(?![A-Za-z0-9]))?"
+_UNIT = (
+    r"([ -]?)((?:°\s?[CFK]?|[A-Za-zµΩ]{1,5}|[€£$¢¥])(?:[²³]|(?<=m)[23])?)(?![A-Za-z0-9µΩ'])"
+    r"(?:/([A-Za-z]{1,3}[²³]?)(?![A-Za-z0-9]))?"
+)
 
 
 def _unit(context: Context, position: int, *, one: bool) -> Reading | None:
@@ -321,7 +324,7 @@ def _after_letters(position: int, context: Context) -> Reading | None:
     if not match:
         return None
     digits, decimals, plural = match.groups()
-    if digits[0] == "0" and len(digits) > 1 or len(digits) > 4:
+    if (digits[0] == "0" and len(digits) > 1) or len(digits) > 4:
         spoken = say.spell_digits(digits)
     else:
         spoken = _split_pairs(digits) if len(digits) > 2 else say.cardinal(digits)
@@ -330,26 +333,39 @@ def _after_letters(position: int, context: Context) -> Reading | None:
 
 
 _HALF = r"([ap]\.m\.|[AP]\.M\.|[ap]\.?m|[AP]\.?M)(?![A-Za-z])"
-_RULES: list[tuple[str, Rule]] = [
-    (r"(\d{4})-(\d{2})-(\d{2})(?![\d-])", _iso_date),
-    (r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\d/])", _slash_date),
-    (rf"(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?(?![\d:])(?:\s?{_HALF})?", _time),
-    (rf"(\d{{1,2}})\s?{_HALF}", _hour),
-    (r"(\d{1,4}):(\d{1,4})(?![\d:])", _ratio),
-    (r"(?:\d{1,3}[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?![\d-])", _phone_number),
-    (r"(\d{3})-\d{4}(?![\d-])", _short_phone_number),
-    (r"\d++(?:-\d++){2,}+", _phone_number),
-    (r"\d++(?:\.\d++){2,}+", _version),
-    (rf"({_N})\s(\d{{1,3}})/(\d{{1,3}})(?![\d/])", _fraction),
-    (r"()(\d{1,4})/(\d{1,4})(?![\d/])", _fraction),
-    (r"(\d{3}0|\d0)'?s(?![A-Za-z])", _decade),
-    (rf"({_N})(st|nd|rd|th|ST|ND|RD|TH)(s?)(?![A-Za-z])", _ordinal),
-    (rf"(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})(?![A-Za-z])\.?(?=[\s,.;:!?)]|$)", _day_month),
-    (r"(\d)'(\d{1,2})\"", _feet_inches),
-    (rf"({_N})(?:\.(\d++))?\s?[x×](?=\s?\d)", _dimensions),
-    (r"(\d{2,3})s(?![A-Za-z])", _plural),
-    (rf"({_N})(?:\.(\d++))?", _number),
-]
+_ISO = (r"(\d{4})-(\d{2})-(\d{2})(?![\d-])", _iso_date)
+_SLASHED = (r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\d/])", _slash_date)
+_CLOCK = (rf"(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?(?![\d:])(?:\s?{_HALF})?", _time)
+_O_CLOCK = (rf"(\d{{1,2}})\s?{_HALF}", _hour)
+_TO = (r"(\d{1,4}):(\d{1,4})(?![\d:])", _ratio)
+_PHONE = (r"(?:\d{1,3}[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?![\d-])", _phone_number)
+_SHORT_PHONE = (r"(\d{3})-\d{4}(?![\d-])", _short_phone_number)
+_GROUPS = (r"\d++(?:-\d++){2,}+", _phone_number)
+_DOTS = (r"\d++(?:\.\d++){2,}+", _version)
+_MIXED = (rf"({_N})\s(\d{{1,3}})/(\d{{1,3}})(?![\d/])", _fraction)
+_SIMPLE = (r"()(\d{1,4})/(\d{1,4})(?![\d/])", _fraction)
+_NINETIES = (r"(\d{3}0|\d0)'?s(?![A-Za-z])", _decade)
+_TH = (rf"({_N})(st|nd|rd|th|ST|ND|RD|TH)(s?)(?![A-Za-z])", _ordinal)
+_DAY = (rf"(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})(?![A-Za-z])\.?(?=[\s,.;:!?)]|$)", _day_month)
+_FEET = (r"(\d)'(\d{1,2})\"", _feet_inches)
+_BY = (rf"({_N})(?:\.(\d++))?\s?[x×](?=\s?\d)", _dimensions)
+_SEVENS = (r"(\d{2,3})s(?![A-Za-z])", _plural)
+_NUMBER = (rf"({_N})(?:\.(\d++))?", _number)
+
+# The rules to try, in order, by the character after the first run of digits.
+_RULES: dict[str, list[tuple[str, Rule]]] = {
+    "-": [_ISO, _PHONE, _SHORT_PHONE, _GROUPS, _NUMBER],
+    "/": [_SLASHED, _SIMPLE, _NUMBER],
+    ":": [_CLOCK, _TO, _NUMBER],
+    ".": [_PHONE, _DOTS, _BY, _NUMBER],
+    ",": [_MIXED, _TH, _BY, _NUMBER],
+    " ": [_O_CLOCK, _PHONE, _MIXED, _DAY, _BY, _NUMBER],
+    "'": [_NINETIES, _FEET, _NUMBER],
+    "×": [_BY, _NUMBER],
+    "letter": [_O_CLOCK, _DAY, _TH, _NINETIES, _BY, _SEVENS, _NUMBER],
+    "other": [_NUMBER],
+}
+_DIGITS = re.compile(r"\d++")
 _MONEY = rf"(?:(US|U\.S\.|CA|AU|NZ|HK|C|A) ?)?([$£€¥₹]) ?({_N})(?:\.(\d++))?(?:[ -]?([A-Za-z]{{1,11}})(?![A-Za-z]))?"
 
 
@@ -357,7 +373,11 @@ def read(position: int, context: Context) -> Reading | None:
     """Read the number that starts at a digit; None when no rule applies."""
     if position and context.text[position - 1].isalpha():
         return _after_letters(position, context)
-    for pattern, rule in _RULES:
+    digits = _DIGITS.match(context.text, position)
+    if not digits:
+        return None
+    following = context.text[digits.end() : digits.end() + 1]
+    for pattern, rule in _RULES["letter" if following.isalpha() else following if following in _RULES else "other"]:
         match = _compiled(pattern).match(context.text, position)
         if match:
             reading = rule(match, context)

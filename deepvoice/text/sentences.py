@@ -7,6 +7,7 @@ end is split at a clause, then at a space, then anywhere.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from deepvoice.text.vocabulary import (
@@ -89,7 +90,7 @@ def flows(text: str) -> Iterator[tuple[int, int]]:
 def _join_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     width = max(end - start for start, end in lines)
     begin = lines[0][0]
-    for (start, end), (next_start, next_end) in zip(lines, lines[1:], strict=False):
+    for (start, end), (next_start, next_end) in pairwise(lines):
         if _breaks(text[start:end].strip(), text[next_start:next_end], width):
             yield begin, end
             begin = next_start
@@ -159,7 +160,7 @@ def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     token_match = _LAST_TOKEN.search(text[before_start : match.start()])
     token = token_match.group() if token_match else ""
     if "?" in run or "!" in run:
-        quoted = not run[-1] in "?!"
+        quoted = run[-1] not in "?!"
         return not (following[0].islower() and quoted)
     if run.startswith(".."):
         return not following[0].islower()
@@ -175,7 +176,7 @@ def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
     starts_sentence = following.lower() in SENTENCE_STARTERS and following[0].isupper()
     if first and (token.isdigit() and len(token) <= 3):
         return False  # list number
-    if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or key != "no" and following.isupper()):
+    if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or (key != "no" and following.isupper())):
         return False
     if key in ABBREVIATIONS_INSIDE:
         return False

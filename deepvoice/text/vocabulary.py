@@ -25,6 +25,9 @@ ABBREVIATIONS = {
 }  # fmt: skip
 # "sat." and "sun." and the like end sentences as ordinary words too: these expand only before a capital or a digit.
 ABBREVIATIONS_THAT_ARE_WORDS = frozenset("sat sun mon wed fri ed al col rep gen min max sec sen det fig ch est".split())
+ABBREVIATIONS_CAPITALISED = frozenset(
+    "co inc ft mt col rep gen sen hon rev est det min max sat sun mon wed fri".split()
+)
 # These need no full stop, when written with a capital.
 BARE_ABBREVIATIONS = frozenset("mr mrs jr sr blvd hwy pkwy dept vs etc prof sgt capt ltd lt esq".split())
 DOTTED = {
@@ -72,10 +75,20 @@ ABBREVIATIONS_OPEN = {
 SENTENCE_STARTERS = frozenset(
     "the a an this that these those he she it we they i you in on at for but and so if when while after before as his "
     "her their our my there here what who why how where yes no not however then also its it's he's she's i'm we're "
-    "they're all some many most one two three both each every now today yesterday tomorrow later since although though "
-    "because with from by to into during until once please thank let do does did is are was were can could will would "
-    "should may might meanwhile instead therefore thus still yet perhaps maybe never even only".split()
+    "they're all some many most one two three both each every now today yesterday tomorrow later since although "
+    "though because with from by to into during until once please thank let do does did is are was were can could "
+    "will would should may might meanwhile instead therefore thus still yet perhaps maybe never even only".split()
 )
+
+# --- symbols --------------------------------------------------------------------------------------------------------
+
+SYMBOLS = {
+    "&": "and", "@": "at", "+": "plus", "%": "percent", "=": "equals", "×": "times", "÷": "divided by",
+    "±": "plus or minus", "≈": "approximately", "≤": "less than or equal to", "≥": "greater than or equal to",
+    "≠": "not equal to", "<": "less than", ">": "greater than", "√": "square root of", "∞": "infinity", "°": "degrees",
+    "§": "section", "²": "squared", "³": "cubed", "‰": "per mille", "$": "dollars", "£": "pounds", "€": "euros",
+    "¥": "yen", "₹": "rupees", "¢": "cents", "Ω": "ohms",
+}  # fmt: skip
 
 # --- numbers in context ---------------------------------------------------------------------------------------------
 
@@ -84,12 +97,12 @@ CODE_WORDS = frozenset(
 )
 ROOM_WORDS = frozenset("flight room route highway bus channel apartment suite gate interstate boeing unit".split())
 YEAR_WORDS = frozenset(
-    ["in", "since", "until", "till", "during", "year", "years", "circa", "spring", "summer", "autumn", "fall", "winter"]
-    + ["christmas", "easter", "early", "mid", "late", "date", *MONTHS]
-)
+    "in since until till during year years circa spring summer autumn fall winter christmas easter early mid late "
+    "date".split()
+) | frozenset(MONTHS)
 QUANTITY_WORDS = frozenset(
-    "over under nearly almost roughly approximately than only another exactly least most paid sold bought weighs costs "
-    "contains holds counted some maximum minimum total".split()
+    "over under nearly almost roughly approximately than only another exactly least most paid sold bought weighs "
+    "costs contains holds counted some maximum minimum total".split()
 )
 PLURALS_WITHOUT_S = frozenset(
     "people men women children feet fish sheep cattle police percent more dozen of mice".split()
@@ -174,8 +187,8 @@ NOT_GLUED_UNITS = frozenset(["B"])
 PER_UNITS = {
     "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "day": "day", "d": "day", "mo": "month",
     "yr": "year", "m": "meter", "km": "kilometer", "kg": "kilogram", "l": "liter", "L": "liter", "dL": "deciliter",
-    "ml": "milliliter", "mL": "milliliter", "lb": "pound", "gal": "gallon", "mi": "mile", "ft": "foot", "m²": "square meter",
-    "m³": "cubic meter", "s²": "second squared", "cm²": "square centimeter",
+    "ml": "milliliter", "mL": "milliliter", "lb": "pound", "gal": "gallon", "mi": "mile", "ft": "foot",
+    "m²": "square meter", "m³": "cubic meter", "s²": "second squared", "cm²": "square centimeter",
 }  # fmt: skip
 
 # --- capitals -------------------------------------------------------------------------------------------------------
@@ -183,27 +196,29 @@ PER_UNITS = {
 # Said as words although the lexicon may not tell.
 ACRONYMS = frozenset(
     "NASA NATO UNESCO UNICEF OPEC FEMA NAFTA AIDS SCUBA LASER RADAR SONAR COVID JPEG GIF LIDAR OSHA SWAT ASCII BASIC "
-    "COBOL PIN SIM RAM ROM CAD ZIP SARS MERS NIMBY YOLO LAN WAN RAID SAT TED ASEAN INTERPOL NORAD POTUS JSON "
-    "YAML TOML SOAP REST PAC OK DARPA NIST ICE".split()
+    "COBOL PIN SIM RAM ROM CAD ZIP SARS MERS NIMBY YOLO LAN WAN RAID SAT TED ASEAN INTERPOL NORAD POTUS JSON YAML "
+    "TOML SOAP REST PAC OK DARPA NIST ICE".split()
 )
 # Always spelled, although the lexicon has such a word or reads it otherwise.
 INITIALISMS = frozenset(
-    "US UK EU UN UAE USA AI IT ID IQ TV PC CD DVD GPS FBI CIA NSA CEO CFO CTO COO HR PR VIP FAQ DIY UFO DNA RNA IBM MIT "
-    "UCLA NBA NFL NHL MLB BBC CNN NBC ABC CBS PBS NPR HBO AM PM BC AD CE BCE PHD MD MBA BA MA BS SUV ATM IRS DMV HIV GDP "
-    "CPU GPU API APIS URL USB HTML CSS SQL PHP XML PDF LED LCD IP OS UI UX VPN SMS RSVP ASMR LGBT NGO LLC PS LA DC NY NJ "
-    "ER ICU EMT IV AC DJ MC OJ TNT EST PST GMT UTC AA AAA SEC EPA FDA CDC NIH FCC FTC DOJ DOD".split()
+    "US UK EU UN UAE USA AI IT ID IQ TV PC CD DVD GPS FBI CIA NSA CEO CFO CTO COO HR PR VIP FAQ DIY UFO DNA RNA IBM "
+    "MIT UCLA NBA NFL NHL MLB BBC CNN NBC ABC CBS PBS NPR HBO AM PM BC AD CE BCE PHD MD MBA BA MA BS SUV ATM IRS DMV "
+    "HIV GDP CPU GPU API APIS URL USB HTML CSS SQL PHP XML PDF LED LCD IP OS UI UX VPN SMS RSVP ASMR LGBT NGO LLC PS "
+    "LA DC NY NJ ER ICU EMT IV AC DJ MC OJ TNT EST PST GMT UTC AA AAA SEC EPA FDA CDC NIH FCC FTC DOJ DOD".split()
 )
 # Short words that are words even in capitals (emphasis).
 EMPHATIC = frozenset(
-    "a i am an as at be by do go he if in is it's me my no of oh ok on or so to up we all and any are ask bad big but can "
-    "day did end far few for get god got had has her him his hot how its let man may men new nor not now off old one our "
-    "out own put red run say see she six son stop ten the too try two use war was way who why win yes yet you sir boy "
-    "girl top war hey wow fun job set air sea sun sky dog cat car key law lie low eat ice free box bed buy add act".split()
+    "a i am an as at be by do go he if in is it's me my no of oh ok on or so to up we all and any are ask bad big but "
+    "can day did end far few for get god got had has her him his hot how its let man may men new nor not now off old "
+    "one our out own put red run say see she six son stop ten the too try two use war was way who why win yes yet you "
+    "sir boy girl top war hey wow fun job set air sea sun sky dog cat car key law lie low eat ice free box bed buy "
+    "add act".split()
 )
 REGNAL_NAMES = frozenset(
-    "henry louis george charles edward james william elizabeth mary richard philip pius paul napoleon nicholas catherine "
-    "frederick peter alexander leo gregory benedict francis ferdinand innocent clement urban ivan ramses ptolemy john "
-    "xerxes darius artaxerxes henri felipe carlos gustav christian harald olaf victor boniface julius sixtus".split()
+    "henry louis george charles edward james william elizabeth mary richard philip pius paul napoleon nicholas "
+    "catherine frederick peter alexander leo gregory benedict francis ferdinand innocent clement urban ivan ramses "
+    "ptolemy john xerxes darius artaxerxes henri felipe carlos gustav christian harald olaf victor boniface julius "
+    "sixtus".split()
 )
 ROMAN_NOUNS = frozenset(
     "war part chapter act volume section book bowl type phase class figure title article appendix level grade stage "

@@ -8,13 +8,16 @@ from typing import NamedTuple
 from deepvoice.text import numbers as say
 
 _MARKS = {
-    ".": "dot", "/": "slash", "-": "dash", "_": "underscore", ":": "colon", "@": "at", "?": "question mark", "=": "equals",
-    "&": "and", "#": "hash", "+": "plus", "%": "percent", "~": "tilde",
+    ".": "dot", "/": "slash", "-": "dash", "_": "underscore", ":": "colon", "@": "at", "?": "question mark",
+    "=": "equals", "&": "and", "#": "hash", "+": "plus", "%": "percent", "~": "tilde",
 }  # fmt: skip
 _DOMAINS = (
     "com|org|net|edu|gov|mil|int|io|dev|app|info|biz|co|uk|de|fr|eu|us|ca|au|jp|ai|me|tv|ie|nz|in|ch|nl|se|no|it|es"
 )
-_FILES = "pdf|txt|py|js|ts|html|css|json|xml|csv|zip|exe|doc|docx|xls|xlsx|png|jpg|jpeg|gif|svg|mp3|mp4|wav|md|yml|yaml|toml|sh"
+_FILES = (
+    "pdf|txt|py|js|ts|html|css|json|xml|csv|zip|exe|doc|docx|xls|xlsx|png|jpg|jpeg|gif|svg|mp3|mp4|wav|md|yml|yaml|"
+    "toml|sh"
+)
 _SPOKEN_ENDINGS = frozenset("com net info biz app dev int zip doc me no it in".split())
 _LONGEST_QUERY = 24  # characters of ?query#fragment that are still read
 LONGEST_ADDRESS = 300  # a longer token is ordinary text

@@ -1,0 +1,145 @@
+"""The normaliser's scanner: where it stands in a sentence, and what it has said so far."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from deepvoice.text import quantities, web
+from deepvoice.text.phones import PAUSES
+
+_PAUSE_RANK = {mark: rank for rank, mark in enumerate((",", "-", ":", ";"), 1)}
+
+
+class Token(NamedTuple):
+    """A spoken word, a spelled group of letters, or a pause, with its span in the clean text."""
+
+    kind: str  # "word", "letters" or "pause"
+    text: str  # lower-case word; letters separated by spaces; the pause symbol
+    start: int
+    end: int
+
+
+class Change(NamedTuple):
+    """A span of clean text that is not read as it is written, and how it is read."""
+
+    start: int
+    end: int
+    spoken: str
+
+
+class Unread(NamedTuple):
+    """A span of clean text that is not spoken, and why."""
+
+    start: int
+    end: int
+    reason: str
+
+
+class Scanner:
+    """Walks over one sentence. Rules look at `text` from `position` on, and consume text by saying what it is."""
+
+    def __init__(self, text: str, offset: int, known: Callable[[str], bool], *, shouted: bool) -> None:
+        """Start at the beginning of a sentence.
+
+        text: the sentence, without newlines
+        offset: position of its first character in the clean text
+        known: tells whether a lower-case word is in the lexicon
+        shouted: the sentence is all in capitals
+        """
+        self.text = text
+        self.offset = offset
+        self.known = known
+        self.shouted = shouted
+        self.position = 0
+        self.tokens: list[Token] = []
+        self.words: list[str] = []
+        self.changes: list[Change] = []
+        self.dropped: list[Unread] = []
+        self.after_date = False  # a month and day were just read, so that a year may follow
+        self.after_year = False  # a year and a dash were just read ("1914-18")
+
+    @property
+    def before(self) -> str:
+        """The character before the position, "" at the start."""
+        return self.text[self.position - 1] if self.position else ""
+
+    @property
+    def after(self) -> str:
+        """The character after the one at the position, "" at the end."""
+        return self.text[self.position + 1 : self.position + 2]
+
+    def say(self, spoken: str, end: int, *, changed: bool = True) -> None:
+        """Say the text from the position to `end` as `spoken`, and move there.
+
+        spoken: lower-case words, pauses, and pieces in capitals, which are spelled
+        changed: list it as not read the way it is written
+        """
+        for piece in spoken.split():
+            if piece in PAUSES:
+                self.pause(piece)
+            elif piece.isupper():
+                self.emit("letters", " ".join(piece.lower()), self.position, end)
+            else:
+                self.emit("word", piece, self.position, end)
+        if changed:
+            self.record(end, spoken.lower().replace(" ,", ","))
+        self.position = end
+
+    def spell(self, letters: str, end: int, suffix: str = "", *, changed: bool = True) -> None:
+        """Spell the text from the position to `end`; `suffix` is "'s" for a plural or possessive."""
+        spelled = " ".join(letters.lower()) + suffix
+        self.emit("letters", spelled, self.position, end)
+        if changed:
+            self.record(end, spelled)
+        self.position = end
+
+    def emit(self, kind: str, text: str, start: int, end: int) -> None:
+        """Append one spoken token."""
+        self.tokens.append(Token(kind, text, self.offset + start, self.offset + end))
+        self.words.append(text)
+
+    def record(self, end: int, spoken: str) -> None:
+        """List the text from the position to `end` as read otherwise than written."""
+        self.changes.append(Change(self.offset + self.position, self.offset + end, spoken))
+
+    def drop(self, start: int, end: int, reason: str) -> None:
+        """List text as not spoken, and move behind it."""
+        self.dropped.append(Unread(self.offset + start, self.offset + end, reason))
+        self.position = end
+
+    def pause(self, mark: str) -> None:
+        """Pause; neighbouring pauses become the strongest of them, a leading one nothing."""
+        if not self.tokens:
+            return
+        last = self.tokens[-1]
+        if last.kind != "pause":
+            self.tokens.append(Token("pause", mark, self.offset + self.position, self.offset + self.position + 1))
+        elif _PAUSE_RANK[mark] > _PAUSE_RANK[last.text]:
+            self.tokens[-1] = last._replace(text=mark)
+
+    def context(self) -> quantities.Context:
+        """Return what the number rules look at."""
+        return quantities.Context(self.text, self.words, self.after_date, self.after_year)
+
+    def take(self, reading: quantities.Reading | None) -> bool:
+        """Say what a number rule read; False when it read nothing."""
+        if reading is None:
+            return False
+        start, end = self.position, reading.end
+        self.say(reading.spoken, end)
+        year = end - start == 4 and self.text[start:end].isdigit() and "thousand" not in reading.spoken
+        self.after_year = year and not self.after_year and self.text[end : end + 1] in ("-", "–")
+        self.after_date = False
+        return True
+
+    def take_address(self) -> bool:
+        """Say the e-mail or web address at the position; False when there is none."""
+        limit = self.position + web.LONGEST_ADDRESS + 1
+        end = self.text.find(" ", self.position, limit)
+        address = web.read(self.text[self.position : end if end >= 0 else limit], self.known)
+        if not address:
+            return False
+        start = self.position
+        self.say(address.spoken, start + address.end)
+        if address.dropped:
+            self.drop(start + address.dropped[0], start + address.dropped[1], "long query of an address")
+        return True
