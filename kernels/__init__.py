@@ -5,7 +5,7 @@
 """
 
 from deepvoice.kernels import wavenet
-from deepvoice.kernels._dispatch import Backend, available, resolve, using
+from deepvoice.kernels._dispatch import Backend, available, isa, resolve, set_isa, supported_isas, using
 from deepvoice.kernels.ops import conv1d, dense, gru, qrnn_pool
 from deepvoice.kernels.weights import WaveNetShape, WaveNetWeights
 
@@ -17,8 +17,11 @@ __all__ = [
     "conv1d",
     "dense",
     "gru",
+    "isa",
     "qrnn_pool",
     "resolve",
+    "set_isa",
+    "supported_isas",
     "using",
     "wavenet",
 ]

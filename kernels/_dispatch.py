@@ -46,6 +46,38 @@ def extension() -> ModuleType:
     return module
 
 
+def supported_isas() -> list[str]:
+    """Return the instruction sets of this machine that the extension has kernels for, slowest first; [] without it."""
+    module, _ = _load_extension()
+    return list(module.supported_isas()) if module is not None else []
+
+
+def isa() -> str | None:
+    """Return the instruction set in use, None without the extension.
+
+    It is the fastest supported one unless the environment variable DEEPVOICE_CPU_ISA names another.
+    Raises KernelUnavailableError when that variable names one that this machine or build does not have.
+    """
+    module, _ = _load_extension()
+    if module is None:
+        return None
+    try:
+        return str(module.isa())
+    except ValueError as error:
+        raise KernelUnavailableError(str(error)) from error
+
+
+def set_isa(name: str) -> None:
+    """Use another instruction set from now on, in the whole process.
+
+    Raises KernelUnavailableError when this machine or build does not have it.
+    """
+    try:
+        extension().set_isa(name)
+    except ValueError as error:
+        raise KernelUnavailableError(str(error)) from error
+
+
 def available() -> dict[Backend, str | None]:
     """Map every backend to None where it can be used, otherwise to the reason why not."""
     return {"reference": None, "cpu": _load_extension()[1]}
@@ -56,7 +88,7 @@ def _choose() -> Backend:
     """Pick the fastest backend there is, and say so once."""
     reason = available()["cpu"]
     if reason is None:
-        _LOG.debug("kernels: using backend 'cpu'")
+        _LOG.debug("kernels: using backend 'cpu' with instruction set %s", isa())
         return "cpu"
     warnings.warn(
         f"speaking through the numpy reference, many times slower than the compiled kernels: {reason}",
@@ -98,5 +130,6 @@ def resolve(backend: str = "auto") -> Backend:
         return _choose()
     if wanted == "cpu":
         extension()
+        isa()
         return "cpu"
     return "reference"

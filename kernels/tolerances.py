@@ -1,0 +1,19 @@
+"""How far the compiled kernels may stray from the numpy reference: the only numbers that tests and benchmarks may use.
+
+Float32 rounds to 6e-8 of a value; a sum of n products in another order differs by about that times the square root of n.
+Each entry is the largest allowed |actual - expected| / (1 + |expected|), whichever instruction set runs.
+"""
+
+TOLERANCES: dict[str, float] = {
+    "tanh": 1e-6,
+    "sigmoid": 1e-6,
+    "exp": 1e-6,
+    "log": 1e-6,
+    "dense": 1e-5,
+    "conv1d": 1e-5,
+    "gru": 1e-5,  # tanh and sigmoid by approximation, states that feed back
+    "qrnn_pool": 2e-6,
+    "wavenet_logits": 5e-5,  # through all layers, teacher-forced over many steps
+    "wavenet_samples": 1e-5,
+    "wavenet_state": 5e-5,
+}
