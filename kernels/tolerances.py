@@ -1,6 +1,6 @@
-"""How far the compiled kernels may stray from the numpy reference: the only numbers that tests and benchmarks may use.
+"""How far the compiled kernels may stray from the numpy reference: the numbers that tests and benchmarks use.
 
-Float32 rounds to 6e-8 of a value; a sum of n products in another order differs by about that times the square root of n.
+Float32 rounds to 6e-8 of a value; a sum of n products in another order differs by about that times the root of n.
 Each entry is the largest allowed |actual - expected| / (1 + |expected|), whichever instruction set runs.
 """
 

@@ -55,7 +55,7 @@ def assert_matches() -> Callable[..., None]:
         error = np.abs(actual.astype(np.float64) - expected) / (1 + np.abs(expected.astype(np.float64)))
         worst = np.unravel_index(int(np.argmax(error)), error.shape)
         assert np.isfinite(actual).all() and error.max() <= TOLERANCES[op], (
-            f"{op} with {kernels.isa()}: error {error.max():.3g} (mean {error.mean():.3g}) is above {TOLERANCES[op]:.3g} "
+            f"{op} with {kernels.isa()}: error {error.max():.3g} (mean {error.mean():.3g}) > {TOLERANCES[op]:.3g} "
             f"at {worst} of {actual.shape}: {actual[worst]!r}, reference {expected[worst]!r}"
         )
 

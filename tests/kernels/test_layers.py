@@ -111,7 +111,11 @@ def test_conv1d_is_torch_conv1d(backend, assert_matches, dilation):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: kernels.dense(normal(3, 4), normal(2, 5)), ValueError, r"weight_OI has shape \(2, 5\), expected \(any, 4\)"),
+        (
+            lambda: kernels.dense(normal(3, 4), normal(2, 5)),
+            ValueError,
+            r"weight_OI has shape \(2, 5\), expected \(any, 4\)",
+        ),
         (lambda: kernels.dense(normal(3, 4), normal(2, 4), normal(3)), ValueError, "bias_O"),
         (lambda: kernels.dense(normal(4), normal(2, 4)), ValueError, "x_TI"),
         (lambda: kernels.dense(normal(3, 4).astype(np.float64), normal(2, 4)), TypeError, "float64"),

@@ -159,7 +159,9 @@ def test_companding_is_that_of_the_audio_package():
     values = np.concatenate([np.linspace(-1, 1, 2001), [0, 1e-9, -1e-9, 5, -5]]).astype(np.float32)
     for scale in (0.5, 1.0, 3.7):
         assert np.array_equal(reference.compress(values, 256, scale), companding.compress(values, scale))
-        np.testing.assert_allclose(reference.level_amplitudes(256, scale), companding.level_amplitudes(scale), rtol=1e-6)
+        np.testing.assert_allclose(
+            reference.level_amplitudes(256, scale), companding.level_amplitudes(scale), rtol=1e-6
+        )
         codes = np.arange(256, dtype=np.uint8)
         assert np.array_equal(companding.encode(reference.level_amplitudes(256, scale), scale), codes)
 
