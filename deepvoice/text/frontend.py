@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from deepvoice.errors import TextError
 from deepvoice.text import sentences
+from deepvoice.text.heteronyms import heteronym
 from deepvoice.text.hygiene import CleanText, Dropped, clean
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.normalize import normalize
@@ -190,7 +191,7 @@ class FrontEnd:
             (token, self._pronounce(token, guessed) if token.kind != "pause" else Pronunciation((), ""))
             for token in draft.tokens
         ]
-        items = [item for item in items if item[1].phones or item[0].kind == "pause"]
+        items = _with_heteronyms([item for item in items if item[1].phones or item[0].kind == "pause"])
         pieces = list(_pieces(items))
         for i, piece in enumerate(pieces):
             if any(token.kind != "pause" for token, _ in piece):
@@ -209,6 +210,19 @@ def _in_original(tokens: Iterable[Token], cleaned: CleanText) -> tuple[Token, ..
         Token(token.kind, token.text, *cleaned.span(token.start, token.end)) if token.end > token.start else token
         for token in tokens
     )
+
+
+def _with_heteronyms(items: list[_Item]) -> list[_Item]:
+    """Choose between the readings of words like "record" by the words around them."""
+    words = [token.text for token, _ in items if token.kind != "pause"]
+    index, chosen = 0, []
+    for token, pronunciation in items:
+        if token.kind == "word" and pronunciation.source != "g2p":
+            phones = heteronym(words, index)
+            pronunciation = Pronunciation(phones, pronunciation.source) if phones else pronunciation
+        index += token.kind != "pause"
+        chosen.append((token, pronunciation))
+    return chosen
 
 
 def _pieces(items: list[_Item]) -> Iterator[list[_Item]]:

@@ -23,31 +23,12 @@ GREEK_NAMES = dict(zip("αβγδεζηθικλμνξοπρςστυφχψω", _GR
 _LATIN = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "th", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
 _LATIN |= {"ŋ": "ng", "ə": "e", "ŧ": "t", "ĸ": "k", "ſ": "s"}
 
-_REPLACED = {c: "'" for c in APOSTROPHES} | {c: '"' for c in QUOTES}
-_REPLACED |= {"‐": "-", "‑": "-", "‒": "–", "―": "—", "−": "-", "﹣": "-", "－": "-", "⸺": "—", "⁃": "-"}
-_REPLACED |= {
-    "…": "...",
-    "‥": "..",
-    "⁄": "/",
-    "∕": "/",
-    "∗": "*",
-    "•": "•",
-    "‣": "•",
-    "◦": "•",
-    "▪": "•",
-    "●": "•",
-    "·": " ",
-}
-_REPLACED |= {"μ": "µ", "™": " ", "®": " ", "℠": " ", "†": " ", "‡": " ", "¶": " ", "⋅": "×", "∼": "~", "№": "No. "}
-_REPLACED |= {
-    "\u2028": "\n",
-    "\u2029": "\n\n",
-    "\x0b": "\n",
-    "\x0c": "\n\n",
-    "\x85": "\n",
-    "\t": " ",
-    "©": " copyright ",
-}
+_REPLACED = {
+    **dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(QUOTES, '"'), **dict.fromkeys("‣◦▪●", "•"),
+    **dict.fromkeys("‐‑−﹣－⁃", "-"), "‒": "–", "―": "—", "⸺": "—", "…": "...", "‥": "..", "⁄": "/", "∕": "/", "∗": "*",
+    "·": " ", "μ": "µ", "⋅": "×", "∼": "~", "№": "No. ", "©": " copyright ", **dict.fromkeys("™®℠†‡¶\t", " "),
+    **dict.fromkeys("\u2028\x0b\x85", "\n"), **dict.fromkeys("\u2029\x0c", "\n\n"),
+}  # fmt: skip
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u034f\u180e\ufe0e\ufe0f")
 

