@@ -45,7 +45,7 @@ def damage_settings(data, random):
 
 
 def damage_file(raw, random):
-    """Flip, cut, insert or overwrite bytes; half of the time only among the weights, so that the file stays readable."""
+    """Flip, cut, insert or overwrite bytes; half of the time only among the weights: the file stays readable."""
     raw = bytearray(raw)
     header = 8 + struct.unpack("<Q", raw[:8])[0]
     kind = random.integers(6)
