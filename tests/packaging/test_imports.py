@@ -71,8 +71,8 @@ def test_the_public_names_are_pinned():
     import deepvoice
 
     assert set(deepvoice.__all__) == {
-        "AudioError", "ConfigError", "DeepVoiceError", "KernelUnavailableError", "Phone", "Report", "Speech", "SpeechStream",
-        "TextError", "Voice", "VoiceError", "Word", "__version__", "load",
+        "AudioError", "ConfigError", "DeepVoiceError", "KernelUnavailableError", "Phone", "Report", "Speech",
+        "SpeechStream", "TextError", "Voice", "VoiceError", "Word", "__version__", "load",
     }  # fmt: skip
     for name in ("AudioError", "ConfigError", "KernelUnavailableError", "TextError", "VoiceError"):
         assert issubclass(getattr(deepvoice, name), deepvoice.DeepVoiceError)

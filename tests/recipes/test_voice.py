@@ -1,0 +1,117 @@
+"""Packing and the order of the stages, on made-up checkpoints."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import deepvoice
+from deepvoice.config import to_dict
+from deepvoice.configs import ConditionerConfig
+from deepvoice.errors import VoiceError
+from deepvoice.networks.vocoder import CONDITIONER
+from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
+from deepvoice.recipes.voice.run import STAGES, Places, run, select
+from deepvoice.text.phones import phone_set_hash
+from deepvoice.voice import SynthesisDefaults, load_voice, read_manifest
+
+META = {"features": "0123456789abcdef", "phones": phone_set_hash()}
+
+
+@pytest.fixture
+def runs(tmp_path, tiny_voice):
+    """Checkpoints with the weights of the miniature voice."""
+    folder = load_voice(tiny_voice, ("segmentation", "grapheme_to_phoneme", "duration", "f0", "vocoder"))
+    for module in CHECKPOINTS:
+        source = "vocoder" if module == "conditioner" else module
+        tensors = {name: torch.from_numpy(np.array(value)) for name, value in folder.tensors[source].items()}
+        inner = {name.removeprefix(CONDITIONER): t for name, t in tensors.items() if name.startswith(CONDITIONER)}
+        outer = {name: t for name, t in tensors.items() if not name.startswith(CONDITIONER)}
+        config = folder.configs[source]
+        if (
+            module == "vocoder"
+        ):  # the WaveNet's run may have another conditioner in its config; the conditioner's counts
+            config = dataclasses.replace(config, conditioner=ConditionerConfig(bias_channels=8))
+        state = {"config": to_dict(config), "meta": META, "step": 3, "ema": inner if module == "conditioner" else outer}
+        (tmp_path / "runs" / module).mkdir(parents=True)
+        torch.save(state, tmp_path / "runs" / module / "last.pt")
+        (tmp_path / "runs" / module / "log.jsonl").write_text(
+            '{"step": 1, "loss": 2.0}\n{"step": 3, "held_out": 1.5}\n'
+        )
+    return tmp_path / "runs"
+
+
+def packed(runs, out):
+    return pack(
+        runs, out, name="copy", licence="Apache-2.0", provenance="made up", scores={"f0": {"mae": 5.0}},
+        synthesis=SynthesisDefaults(),
+    )  # fmt: skip
+
+
+def test_a_packed_voice_speaks_like_its_source(runs, tmp_path, tiny_voice):
+    assert packed(runs, tmp_path / "copy") < 200_000
+    manifest = read_manifest(tmp_path / "copy")
+    assert manifest.scores == {"f0": {"mae": 5.0}} and manifest.features == META["features"]
+    assert manifest.training["f0"] == {"steps": 3, "log": [{"step": 3.0, "held_out": 1.5}]}
+    again, source = deepvoice.load(tmp_path / "copy"), deepvoice.load(tiny_voice)
+    assert np.array_equal(again.speak("Two cats.").samples, source.speak("Two cats.").samples)
+
+
+def test_modules_that_do_not_fit_are_refused(runs, tmp_path):
+    path = runs / "f0" / "last.pt"
+    good = torch.load(path, weights_only=True)
+
+    def refused(words, **changes):
+        torch.save({**good, **changes}, path)
+        with pytest.raises(VoiceError, match=words):
+            packed(runs, tmp_path / "bad")
+
+    refused("different features", meta={**META, "features": "other"})
+    refused("another phone set", meta={**META, "phones": "other"})
+    refused("config of another version", config={**good["config"], "new": 1})
+    refused("missing", ema={name: value for name, value in good["ema"].items() if name != "norm.bias"})
+    refused("beyond float16", ema={**good["ema"], "norm.bias": torch.full((8,), 1e6)})
+    refused("beyond float16", ema={**good["ema"], "norm.bias": torch.full((8,), torch.nan)})
+    path.unlink()
+    with pytest.raises(VoiceError, match=r"f0/last\.pt is missing"):
+        packed(runs, tmp_path / "bad")
+    assert check_hashes({"grapheme_to_phoneme": {"phones": phone_set_hash()}, "f0": META}) == META["features"]
+
+
+def test_stages_leave_markers_and_are_skipped(tmp_path):
+    places = Places(prompts=tmp_path / "prompts.txt", work=tmp_path / "work", voice=tmp_path / "voice")
+    commands = []
+    assert run(places, execute=commands.append) == list(STAGES)
+    assert [command[0] for command in commands][:3] == [
+        "grapheme_to_phoneme.prepare",
+        "grapheme_to_phoneme.train",
+        "corpora.teacher",
+    ]
+    assert run(places, execute=commands.append) == []
+    assert run(places, "vocoder", "evaluate", commands.append) == ["vocoder", "evaluate"]
+    assert run(places, execute=commands.append) == ["pack"]
+
+    def fail(command):
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        run(places, "pack", execute=fail)
+    assert run(places, execute=commands.append) == ["pack"]
+    with pytest.raises(ValueError, match="comes after"):
+        select("pack", "corpus")
+
+
+def test_every_command_of_the_stages_exists(tmp_path):
+    import importlib.util
+
+    places = Places(prompts=tmp_path / "prompts.txt", work=tmp_path / "work", voice=tmp_path / "voice")
+    for stage in STAGES.values():
+        for command in stage(places):
+            assert importlib.util.find_spec(f"deepvoice.recipes.{command[0]}"), command[0]
+
+
+def test_history_is_json(runs, tmp_path):
+    packed(runs, tmp_path / "copy")
+    assert json.loads((tmp_path / "copy" / "voice.json").read_text())["training"]["vocoder"]["steps"] == 3
