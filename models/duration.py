@@ -1,7 +1,7 @@
 """Duration model: phones of a sentence and the speaking rate -> how long each phone and pause lasts.
 
-Deep Voice 2, section 3.2: durations as log-scaled buckets under a bidirectional GRU. The paper decodes the buckets with a
-CRF; here the median of the softmax is taken, which minimises the expected absolute error, and the loss is the
+Deep Voice 2, section 3.2: durations as log-scaled buckets under a bidirectional GRU. The paper decodes the buckets with
+a CRF; here the median of the softmax is taken, which minimises the expected absolute error, and the loss is the
 continuous ranked probability score, which is that absolute error for a distribution.
 """
 

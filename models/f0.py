@@ -1,10 +1,10 @@
 """F0 model: phones and their durations -> fundamental frequency and voicing of every frame.
 
 Deep Voice 2, section 3.3, predicts F0 on the upsampled frames, after the durations, from a mix of recurrent and
-convolutional layers. Here the recurrence runs over phones (short sequences, whole-sentence context) and the convolutions over frames.
+convolutional layers. Here the recurrence runs over phones (short sequences, context of the whole sentence) and the
+convolutions over frames.
 """
 
-import torch
 from torch import Tensor, nn
 
 from deepvoice.configs import F0Config
@@ -29,7 +29,7 @@ class F0(nn.Module):
         self.project = nn.Linear(self.encoder.size, config.frame_channels)
         self.frame_features = nn.Linear(FRAME_FEATURES, config.frame_channels)
         self.convs = nn.ModuleList(
-            ResidualConv(config.frame_channels, config.frame_width, dilation, config.dropout)
+            ResidualConv(config.frame_channels, config.frame_width, dilation, dropout=0.0)
             for dilation in config.frame_dilations
         )
         self.norm = nn.LayerNorm(config.frame_channels)
@@ -53,7 +53,7 @@ class F0(nn.Module):
         phones_BPD = self.project(self.encoder(ids_BP, features_BPX, lengths_B)).float()
         index_BND = phone_BN[:, :, None].expand(B, N, phones_BPD.shape[2])
         x_BND = phones_BPD.gather(1, index_BND) + self.frame_features(frame_features_BNY).float()
-        mask_BN1 = length_mask(steps_B.to(phone_BN.device), N)
+        mask_BN1 = length_mask(steps_B, N)
         for conv in self.convs:
             x_BND = conv(x_BND, mask_BN1)
         y_BNS = self.output(self.norm(x_BND)).float()
@@ -63,7 +63,8 @@ class F0(nn.Module):
     def loss(self, voicing_BF: Tensor, pitch_BF: Tensor, f0_BF: Tensor, mask_BF: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses of voicing (cross-entropy) and of F0 (absolute error of the normalised logarithm), scalars.
 
-        f0_BF: float32 [B, F] Hz, negative where unvoiced (minus the interpolated value); mask_BF: float32, 0 in the padding
+        f0_BF: float32 [B, F] Hz, negative where unvoiced (minus the interpolated value)
+        mask_BF: float32 [B, F], 0 in the padding
         Unvoiced frames count a little towards F0, so that the contour stays sensible where voicing is uncertain.
         """
         voiced_BF = (f0_BF > 0).float()

@@ -1,8 +1,7 @@
-"""The blocks that the duration and F0 models share: an encoder of the phones of a sentence, and its residual convolution."""
+"""The blocks that the duration and F0 models share: an encoder of the phones of a sentence, residual convolutions."""
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from deepvoice.text.phones import SYMBOLS
 
@@ -11,6 +10,40 @@ def length_mask(lengths_B: Tensor, size: int) -> Tensor:
     """Return float32 [B, size, 1]: 1 at places before each length, 0 in the padding after it."""
     places = torch.arange(size, device=lengths_B.device)
     return (places[None, :] < lengths_B[:, None]).float()[:, :, None]
+
+
+def reverse(x_BTC: Tensor, lengths_B: Tensor) -> Tensor:
+    """Reverse every sentence in time, float32 [B, T, C]; the padding stays where it is."""
+    B, T, C = x_BTC.shape
+    places = torch.arange(T, device=x_BTC.device)[None, :]
+    mirrored_BT = torch.where(places < lengths_B[:, None], lengths_B[:, None] - 1 - places, places)
+    return x_BTC.gather(1, mirrored_BT[:, :, None].expand(B, T, C))
+
+
+def bidirectional_gru(gru: nn.GRU, x_BTC: Tensor, lengths_B: Tensor) -> Tensor:
+    """Run a one-layer bidirectional GRU over padded sentences, float32 [B, T, C] -> [B, T, 2H].
+
+    Equal to torch's packed sequences, and faster to train on CPUs: both directions share each step, and the backward
+    pass does not fill a tensor of the whole length for every step.
+    """
+    both_TDBG = torch.stack(
+        [
+            nn.functional.linear(x_BTC, gru.weight_ih_l0, gru.bias_ih_l0),
+            nn.functional.linear(reverse(x_BTC, lengths_B), gru.weight_ih_l0_reverse, gru.bias_ih_l0_reverse),
+        ]
+    ).permute(2, 0, 1, 3)
+    weight_DHG = torch.stack([gru.weight_hh_l0.t(), gru.weight_hh_l0_reverse.t()])
+    bias_D1G = torch.stack([gru.bias_hh_l0, gru.bias_hh_l0_reverse])[:, None]
+    h_DBH = x_BTC.new_zeros(2, x_BTC.shape[0], gru.hidden_size)
+    outputs = []
+    for input_DBG in both_TDBG.contiguous().unbind(0):
+        reset, update, new = input_DBG.chunk(3, dim=2)
+        hidden_reset, hidden_update, hidden_new = torch.baddbmm(bias_D1G, h_DBH, weight_DHG).chunk(3, dim=2)
+        candidate = torch.tanh(new + torch.sigmoid(reset + hidden_reset) * hidden_new)
+        h_DBH = candidate + torch.sigmoid(update + hidden_update) * (h_DBH - candidate)
+        outputs.append(h_DBH)
+    y_DBTH = torch.stack(outputs, dim=2)
+    return torch.cat([y_DBTH[0], reverse(y_DBTH[1], lengths_B)], dim=2)
 
 
 class ResidualConv(nn.Module):
@@ -46,17 +79,15 @@ class PhoneEncoder(nn.Module):
     def forward(self, ids_BP: Tensor, features_BPX: Tensor, lengths_B: Tensor) -> Tensor:
         """Encode padded sentences.
 
-        ids_BP: int64 [B, P]; features_BPX: float32 [B, P, features]; lengths_B: int64 [B], on the CPU
+        ids_BP: int64 [B, P]; features_BPX: float32 [B, P, features]; lengths_B: int64 [B]
         Returns float32 [B, P, channels + 2 * recurrent].
         """
         P = ids_BP.shape[1]
-        mask_BP1 = length_mask(lengths_B.to(ids_BP.device), P)
+        mask_BP1 = length_mask(lengths_B, P)
         x_BPC = self.embedding(ids_BP) + self.features(features_BPX).float()
         for conv in self.convs:
             x_BPC = conv(x_BPC, mask_BP1)
         x_BPC = self.dropout(x_BPC)
-        packed = pack_padded_sequence(x_BPC, lengths_B, batch_first=True, enforce_sorted=False)
-        with torch.autocast(x_BPC.device.type, enabled=False):  # recurrence in bfloat16 is slower on CPUs and less exact
-            recurrent, _ = self.gru(packed)
-        y_BPH, _ = pad_packed_sequence(recurrent, batch_first=True, total_length=P)
+        with torch.autocast(x_BPC.device.type, enabled=False):  # recurrence in bfloat16 is slower on CPUs
+            y_BPH = bidirectional_gru(self.gru, x_BPC, lengths_B)
         return torch.cat([x_BPC, self.dropout(y_BPH)], dim=2)

@@ -83,8 +83,9 @@ def frame_features(durations_P: NDArray[np.int64], step: int) -> tuple[NDArray[n
     """Spread the phones over frames, in steps of `step` frames of 5 ms.
 
     durations_P: int64 [P] frames, all >= 0, at least one > 0; their sum is F
-    Returns the phone of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4]: the position in the phone from
-    0 to 1, closeness to its start and to its end (1 at the edge, 1/e after 25 ms), and log duration scaled to about [0, 1].
+    Returns the phone of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4]: the position in the phone
+    from 0 to 1, closeness to its start and to its end (1 at the edge, 1/e after 25 ms), and the logarithm of its
+    duration scaled to about [0, 1].
     """
     ends_P = np.cumsum(durations_P)
     starts_N = np.arange(0, int(ends_P[-1]), step)

@@ -1,0 +1,1 @@
+"""Duration recipe: prepare, train, evaluate (see README.md)."""

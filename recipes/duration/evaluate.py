@@ -1,0 +1,144 @@
+"""Score the duration model on held-out sentences, beside the mean duration of each phone.
+
+    python -m deepvoice.recipes.duration.evaluate --data DIR --checkpoint FILE [--truth MANIFEST] [--split test]
+
+Durations come from the speaking half, in whole frames, as the voice speaks them. They are compared with the alignments
+and, where the manifest of a teacher corpus is given, with the teacher's own durations.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.config import from_dict
+from deepvoice.configs import DurationConfig
+from deepvoice.networks.duration import DurationNetwork
+from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.sentences import Sentence, load
+from deepvoice.recipes.corpora.truth import read_truth
+from deepvoice.text.phones import NUM_SILENCES
+from deepvoice.voice import load_voice
+
+FRAME_MS = 5.0
+KINDS = ("phones", "pauses", "edges")  # edges: the silences before and after a sentence
+Durations = NDArray[np.float64]  # [P] milliseconds
+Predictor = Callable[[Sentence], Durations]
+
+
+def phone_means(sentences: Sequence[Sentence], scaled: bool) -> Predictor:
+    """Return the trivial model: the mean duration of each symbol; `scaled` divides it by the speaking rate."""
+    sums: defaultdict[str, list[float]] = defaultdict(list)
+    for sentence in sentences:
+        rate = sentence.speed if scaled else 1.0
+        for symbol, frames in zip(sentence.sequence.symbols, sentence.durations_P, strict=True):
+            sums[symbol].append(float(frames) * FRAME_MS * rate)
+    means = {symbol: float(np.mean(values)) for symbol, values in sums.items()}
+    overall = float(np.mean(list(means.values())))
+
+    def predict(sentence: Sentence) -> Durations:
+        rate = sentence.speed if scaled else 1.0
+        return np.array([means.get(symbol, overall) / rate for symbol in sentence.sequence.symbols])
+
+    return predict
+
+
+def from_network(network: DurationNetwork) -> Predictor:
+    """Return a trained model as a predictor."""
+    return lambda sentence: network(sentence.sequence, sentence.speed) * FRAME_MS
+
+
+def kinds_of(sentence: Sentence) -> NDArray[np.int64]:
+    """Return the position in KINDS of every symbol, int64 [P]."""
+    kinds_P = (sentence.sequence.ids_P < NUM_SILENCES).astype(np.int64)
+    kinds_P[[0, -1]] = 2
+    return kinds_P
+
+
+def errors(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> list[Durations]:
+    """Return predicted minus target durations in ms of the sentences that have a target, one array for each kind."""
+    found: list[list[Durations]] = [[] for _ in KINDS]
+    for sentence in sentences:
+        if sentence.name in targets:
+            error_P = predict(sentence) - targets[sentence.name]
+            for kind, values in enumerate(found):
+                values.append(error_P[kinds_of(sentence) == kind])
+    return [np.concatenate(values) for values in found]
+
+
+def row(by_kind: Sequence[Durations]) -> dict[str, float]:
+    """Summarise errors in ms; an offset that all opening or closing silences share is not counted."""
+    phones, pauses, edges = by_kind
+    sides = [edges[side::2] - np.median(edges[side::2]) for side in (0, 1)]
+    return {
+        "phones": float(np.abs(phones).mean()),
+        "median": float(np.median(np.abs(phones))),
+        "bias": float(phones.mean()),
+        "pauses": float(np.abs(pauses).mean()) if len(pauses) else 0.0,
+        "edges": float(np.abs(np.concatenate(sides)).mean()),
+        "phones_and_pauses": float(np.abs(np.concatenate([phones, pauses])).mean()),
+    }
+
+
+def table(rows: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the rows as a Markdown table."""
+    heads = ("phones MAE", "median", "mean error", "pauses MAE", "edges MAE", "phones and pauses")
+    lines = ["| model, ms | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    for name, values in rows.items():
+        lines.append("| " + " | ".join([name, *(f"{value:.1f}" for value in values.values())]) + " |")
+    return "\n".join(lines)
+
+
+def network_of(checkpoint: Path) -> DurationNetwork:
+    """Load the averaged weights of a checkpoint into the speaking half."""
+    state = load_checkpoint(checkpoint)
+    tensors = {name: value.float().numpy() for name, value in state["ema"].items()}
+    return DurationNetwork(tensors, from_dict(DurationConfig, state["config"]))
+
+
+def network_of_voice(name: str) -> DurationNetwork:
+    """Take the network out of a packed voice."""
+    folder = load_voice(name)
+    return DurationNetwork(folder.tensors["duration"], folder.configs["duration"])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="evaluate", description="Score the duration model on held-out sentences.")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
+    source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
+    parser.add_argument("--truth", type=Path, metavar="MANIFEST", help="teacher corpus with a truth/ folder beside it")
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    arguments = parser.parse_args(argv)
+    train, held_out = load(arguments.data / "train.npz"), load(arguments.data / f"{arguments.split}.npz")
+    network = network_of(arguments.checkpoint) if arguments.checkpoint else network_of_voice(arguments.voice)
+    models = {
+        "mean per phone": phone_means(train, scaled=False),
+        "mean per phone / speaking rate": phone_means(train, scaled=True),
+        "duration model": from_network(network),
+    }
+    references = {"alignments": {s.name: s.durations_P * FRAME_MS for s in held_out}}
+    if arguments.truth:
+        truth = read_truth(arguments.truth)
+        if not truth:
+            raise FileNotFoundError(f"no truth/ beside {arguments.truth}; run deepvoice.recipes.corpora.truth first")
+        references["teacher's durations"] = {name: np.array(values["durations_ms"]) for name, values in truth.items()}
+        models["alignments themselves"] = lambda sentence: sentence.durations_P * FRAME_MS
+    figures = {}
+    for reference, targets in references.items():
+        figures[reference] = {name: row(errors(predict, held_out, targets)) for name, predict in models.items()}
+        print(f"{len(held_out)} {arguments.split} sentences against the {reference}\n\n{table(figures[reference])}\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,168 @@
+"""Train the duration model.
+
+    python -m deepvoice.recipes.duration.train --data DIR --out DIR [--config FILE] [--minutes N]
+
+Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from deepvoice.audio.mel import MelSpec
+from deepvoice.config import load_toml, require_range, to_dict
+from deepvoice.configs import DurationConfig
+from deepvoice.models.duration import Duration
+from deepvoice.networks.duration import duration_features
+from deepvoice.recipes.common.data import meta_of
+from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
+from deepvoice.recipes.common.train_loop import Metrics, Trainer, TrainOptions, train
+
+FRAME_MS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """The schedule."""
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    ema: float
+    evaluate_every: int  # steps
+    seed: int
+
+    def __post_init__(self) -> None:
+        require_range("steps", self.steps, 1, 10_000_000)
+        require_range("batch_size", self.batch_size, 1, 4096)
+        require_range("evaluate_every", self.evaluate_every, 1, 10_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What config.toml holds."""
+
+    model: DurationConfig
+    training: TrainingSettings
+
+
+class Batch(NamedTuple):
+    """Padded sentences.
+
+    ids_BP: int64; features_BPX: float32; lengths_B: int64; durations_BP: float32 frames; mask_BP: float32
+    """
+
+    ids_BP: Tensor
+    features_BPX: Tensor
+    lengths_B: Tensor
+    durations_BP: Tensor
+    mask_BP: Tensor
+
+
+def collate(sentences: Sequence[Sentence], features: Sequence[np.ndarray] | None = None) -> Batch:
+    """Pad sentences to the longest; `features` are their duration features where they were computed before."""
+    features = features or [duration_features(s.sequence, s.speed) for s in sentences]
+    lengths = [len(s.sequence) for s in sentences]
+    B, P = len(sentences), max(lengths)
+    ids_BP = np.zeros((B, P), np.int64)
+    features_BPX = np.zeros((B, P, features[0].shape[1]), np.float32)
+    durations_BP, mask_BP = np.zeros((B, P), np.float32), np.zeros((B, P), np.float32)
+    for b, (sentence, length) in enumerate(zip(sentences, lengths, strict=True)):
+        ids_BP[b, :length] = sentence.sequence.ids_P
+        features_BPX[b, :length] = features[b]
+        durations_BP[b, :length] = sentence.durations_P
+        mask_BP[b, :length] = 1.0
+    arrays = (ids_BP, features_BPX, np.array(lengths), durations_BP, mask_BP)
+    return Batch(*(torch.from_numpy(array) for array in arrays))
+
+
+class SentenceBatches:
+    """Batches of sentences, a function of the step."""
+
+    def __init__(self, sentences: Sequence[Sentence], batch_size: int, seed: int) -> None:
+        self._sentences = sentences
+        self._features = [duration_features(s.sequence, s.speed) for s in sentences]
+        self._order = LengthBatches([len(s.sequence) for s in sentences], batch_size, seed)
+
+    def batch(self, step: int) -> Batch:
+        """Return the batch of a step."""
+        indices = self._order.indices(step)
+        return collate([self._sentences[i] for i in indices], [self._features[i] for i in indices])
+
+
+def loss_fn(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
+    """Ranked probability score in frames, and the absolute error of the median in milliseconds."""
+    assert isinstance(model, Duration)
+    logits_BPA = model(batch.ids_BP, batch.features_BPX, batch.lengths_B)
+    loss = model.loss(logits_BPA, batch.durations_BP, batch.mask_BP)
+    with torch.no_grad():
+        error_BP = (model.median(logits_BPA) - batch.durations_BP).abs() * batch.mask_BP
+        milliseconds = FRAME_MS * float(error_BP.sum() / batch.mask_BP.sum())
+    return loss, {"error_ms": milliseconds}
+
+
+def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")) -> Trainer:
+    """Train, or continue to train, in `out`."""
+    schedule = settings.training
+    batches = SentenceBatches(load(data / "train.npz"), schedule.batch_size, schedule.seed)
+    dev = load(data / "dev.npz")
+    dev_batches = [collate(dev[i : i + 32]) for i in range(0, len(dev), 32)]
+    torch.manual_seed(schedule.seed)
+    model = Duration(settings.model)
+
+    def evaluate(module: nn.Module, step: int) -> Metrics:
+        with torch.no_grad():
+            values = [loss_fn(module, batch) for batch in dev_batches]
+        phones = np.array([float(batch.mask_BP.sum()) for batch in dev_batches])
+        errors = np.array([metrics["error_ms"] for _, metrics in values])
+        losses = np.array([float(loss) for loss, _ in values])
+        return {
+            "held_out_loss": float((losses * phones).sum() / phones.sum()),
+            "held_out_error_ms": float((errors * phones).sum() / phones.sum()),
+        }
+
+    options = TrainOptions(
+        out_dir=out,
+        steps=schedule.steps,
+        learning_rate=schedule.learning_rate,
+        weight_decay=schedule.weight_decay,
+        ema=schedule.ema,
+        evaluate_every=schedule.evaluate_every,
+        log_every=100,
+        seed=schedule.seed,
+        minutes=minutes,
+    )
+    return train(
+        model, batches, loss_fn, options, config=to_dict(settings.model), meta=meta_of(MelSpec()), evaluate=evaluate
+    )
+
+
+def default_config() -> Path:
+    """Return the path of the recipe's config.toml."""
+    return Path(str(resources.files(__package__) / "config.toml"))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="train", description="Train the duration model.")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (default: the recipe's)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop, with a checkpoint, after this long")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    run(load_toml(Settings, arguments.config or default_config()), arguments.data, arguments.out, arguments.minutes)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

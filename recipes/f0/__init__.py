@@ -1,0 +1,1 @@
+"""F0 recipe: prepare, train, evaluate (see README.md)."""

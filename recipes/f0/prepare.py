@@ -1,0 +1,35 @@
+"""Check an aligned corpus and write what the F0 model trains on: sentences with durations and tracked F0.
+
+    python -m deepvoice.recipes.f0.prepare MANIFEST --out DIR [--alignments FILE] [--features DIR]
+
+The features come from `deepvoice.recipes.common.features`.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepvoice.recipes.common.sentences import build
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="prepare", description="Write the sentences of an aligned corpus with F0.")
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--alignments", type=Path, help="default: alignments.jsonl beside the manifest")
+    parser.add_argument("--features", type=Path, help="default: features/ beside the manifest")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    arguments = parser.parse_args(argv)
+    folder = arguments.manifest.parent
+    counts = build(
+        arguments.manifest,
+        arguments.alignments or folder / "alignments.jsonl",
+        arguments.out,
+        arguments.features or folder / "features",
+    )
+    print(", ".join(f"{count} sentences {part}" for part, count in counts.items()), "->", arguments.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
