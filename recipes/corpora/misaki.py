@@ -27,7 +27,14 @@ def _phone(phones: Sequence[str], i: int, word_of: Sequence[int]) -> str:
     symbol = phones[i]
     before = phones[i - 1] if i and word_of[i - 1] == word_of[i] else ""
     after = phones[i + 1] if i + 1 < len(phones) and word_of[i + 1] == word_of[i] else ""
-    if symbol == "T" and after and is_vowel(after) and stress(after) == 0 and before and (is_vowel(before) or before == "R"):
+    if (
+        symbol == "T"
+        and after
+        and is_vowel(after)
+        and stress(after) == 0
+        and before
+        and (is_vowel(before) or before == "R")
+    ):
         return "T"  # flap: butter, party
     if symbol == "AH0" and after == "L" and before and not is_vowel(before):
         return "ᵊ"  # little
@@ -51,7 +58,7 @@ def to_misaki(phones: Sequence[str], word_of: Sequence[int]) -> tuple[str, list[
         if is_silence(symbol):
             piece = _PAUSES[symbol]
         else:
-            new_word = i > 0 and not phones[i - 1] == START and word_of[i] != word_of[i - 1]
+            new_word = i > 0 and phones[i - 1] != START and word_of[i] != word_of[i - 1]
             if new_word:
                 text += " "
                 owner.append(-1)

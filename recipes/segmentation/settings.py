@@ -1,7 +1,6 @@
 """Settings of the segmentation recipe, as config.toml holds them."""
 
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 
 from deepvoice.config import require_range
@@ -15,9 +14,9 @@ class TrainingSettings:
 
     hours: float = 2.0  # of the corpus, from its beginning
     batch_size: int = 8
-    pair_steps: int = 600
+    pair_steps: int = 300
     pair_rate: float = 2e-3
-    frame_steps: int = 600
+    frame_steps: int = 300
     frame_rate: float = 1e-3
     ema: float = 0.99
     seed: int = 0
@@ -62,4 +61,4 @@ class Settings:
 
 def default_config() -> Path:
     """Return the path of the recipe's config.toml."""
-    return Path(str(resources.files(__package__) / "config.toml"))
+    return Path(__file__).with_name("config.toml")

@@ -102,14 +102,14 @@ def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf
     common = {"ema": training.ema, "seed": training.seed, "minutes": minutes, "warmup": 50, "log_every": 20}
     if not aligned.exists():
         options = TrainOptions(
-            out_dir=first, steps=training.pair_steps, learning_rate=training.pair_rate, evaluate_every=200, **common
+            out_dir=first, steps=training.pair_steps, learning_rate=training.pair_rate, evaluate_every=100, **common
         )
         trainer = train_stage(corpus, utterances, settings, options, loss_of_pairs, None)
         if trainer.step < training.pair_steps:
             return False
         align_by_pairs(corpus, utterances, first / "last.pt", aligned)
     options = TrainOptions(
-        out_dir=out, steps=training.frame_steps, learning_rate=training.frame_rate, evaluate_every=200,
+        out_dir=out, steps=training.frame_steps, learning_rate=training.frame_rate, evaluate_every=100,
         warm_start=first / "last.pt", **common,
     )  # fmt: skip
     trainer = train_stage(corpus, utterances, settings, options, loss_of_frames, read_alignments(aligned))

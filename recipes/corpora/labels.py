@@ -1,0 +1,93 @@
+"""Text -> manifest rows, by the same front end that speaks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from deepvoice.config import from_dict
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.errors import TextError
+from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.text.frontend import FrontEnd, Sentence
+from deepvoice.text.lexicon import Lexicon
+from deepvoice.text.phones import START
+
+Phones = tuple[str, ...]
+
+
+class UnknownWordError(Exception):
+    """A word outside the lexicon, and no model to read it."""
+
+
+class Label(NamedTuple):
+    """The phones of one utterance, as a manifest row holds them."""
+
+    text: str
+    phones: str
+    word_of: list[int]
+    words: list[str]
+
+    def row(self, name: str, audio: str, seconds: float, speed: float = 1.0) -> dict[str, Any]:
+        """Return the manifest row."""
+        return {
+            "id": name, "audio": audio, "text": self.text, "speed": speed, "seconds": round(seconds, 4),
+            "phones": self.phones, "word_of": self.word_of, "words": self.words,
+        }  # fmt: skip
+
+
+class _NoModel:
+    """Refuses every word: only what the lexicon holds is used."""
+
+    def __call__(self, words: Sequence[str]) -> list[Phones]:
+        """Raise UnknownWordError with the first word."""
+        raise UnknownWordError(words[0])
+
+
+def front_end(checkpoint: Path | None = None) -> FrontEnd:
+    """Build the front end that labels a corpus.
+
+    checkpoint: last.pt of the grapheme-to-phoneme recipe; without it an unknown word raises UnknownWordError
+    """
+    if checkpoint is None:
+        return FrontEnd(Lexicon(), _NoModel())
+    from deepvoice.recipes.common.checkpoint import load_checkpoint
+
+    state = load_checkpoint(checkpoint)
+    config = from_dict(GraphemeToPhonemeConfig, state["config"], "grapheme_to_phoneme")
+    tensors = {name: value.float().numpy() for name, value in state["ema"].items()}
+    return FrontEnd(Lexicon(), GraphemeToPhonemeNetwork(tensors, config))
+
+
+def label_sentences(speaker: FrontEnd, text: str) -> list[Label]:
+    """Label every sentence of a text by itself; raises TextError and UnknownWordError as `label_utterance` does."""
+    return [_label(text[sentence.start : sentence.end], [sentence]) for sentence in speaker.analyse(text).sentences]
+
+
+def label_utterance(speaker: FrontEnd, text: str) -> Label:
+    """Label a recorded utterance as one line: the marks between its sentences become the long pause `;`.
+
+    Raises TextError where nothing can be spoken, UnknownWordError without a model.
+    """
+    return _label(text, list(speaker.analyse(text).sentences))
+
+
+def _label(text: str, sentences: list[Sentence]) -> Label:
+    symbols, word_of, words = [START], [-1], []
+    for sentence in sentences:
+        if words:
+            symbols[-1] = ";"
+        for symbol, word in zip(sentence.sequence.symbols[1:], sentence.sequence.word_of[1:], strict=True):
+            symbols.append(symbol)
+            word_of.append(word + len(words) if word >= 0 else -1)
+        words += [word.text for word in sentence.words]
+    return Label(text.strip(), " ".join(symbols), word_of, words)
+
+
+def try_label(speaker: FrontEnd, text: str) -> Label | str:
+    """Label an utterance, or say in a few words why it cannot be used."""
+    try:
+        return label_utterance(speaker, text)
+    except TextError as error:
+        return str(error)
+    except UnknownWordError:
+        return "a word outside the lexicon, and no model to read it"
