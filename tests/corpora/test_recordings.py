@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+import soundfile
+
+pytest.importorskip("scipy")
+
+from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, TrimRule, read_audio, to_rate, trim
+
+
+def tone(seconds, rate, hertz=440.0, level=0.3):
+    return (level * np.sin(2 * np.pi * hertz * np.arange(round(seconds * rate)) / rate)).astype(np.float32)
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 22050, 44100, 48000, 96000])
+def test_resampling_keeps_duration_and_pitch(rate):
+    samples = to_rate(tone(1.0, rate), rate)
+    assert abs(len(samples) - SAMPLE_RATE) <= 1
+    spectrum = np.abs(np.fft.rfft(samples[:SAMPLE_RATE]))
+    assert abs(int(np.argmax(spectrum)) - 440) <= 1
+
+
+def test_resampling_does_not_alias():
+    folded = to_rate(tone(1.0, 48000, hertz=15000.0), 48000)
+    assert np.sqrt(np.mean(folded[1000:-1000] ** 2)) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "subtype"), [("a.wav", "PCM_24"), ("a.wav", "FLOAT"), ("a.flac", "PCM_16"), ("a.mp3", None)]
+)
+def test_formats_and_channels(tmp_path, name, subtype):
+    stereo = np.stack([tone(0.5, 44100), np.zeros(22050, np.float32)], axis=1)
+    soundfile.write(tmp_path / name, stereo, 44100, subtype=subtype)
+    samples, rate = read_audio(tmp_path / name)
+    assert rate == 44100
+    assert samples.ndim == 1
+    assert 0.1 < np.abs(samples).max() < 0.2
+
+
+def test_a_missing_or_broken_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"b\.wav is missing"):
+        read_audio(tmp_path / "b.wav")
+    (tmp_path / "c.wav").write_bytes(b"not a wav")
+    with pytest.raises(ValueError, match=r"c\.wav cannot be read"):
+        read_audio(tmp_path / "c.wav")
+
+
+def test_edges_are_trimmed_to_the_margin_and_pauses_inside_stay():
+    pad, pause = np.zeros(2 * SAMPLE_RATE, np.float32), np.zeros(SAMPLE_RATE, np.float32)
+    samples = np.concatenate([pad, tone(0.5, SAMPLE_RATE), pause, tone(0.5, SAMPLE_RATE), pad])
+    cut = trim(samples, TrimRule(margin=0.1))
+    assert len(cut) == pytest.approx(2.2 * SAMPLE_RATE, abs=240)
+    assert not np.any(cut[: round(0.09 * SAMPLE_RATE)])
+
+
+def test_silence_and_faint_noise_leave_nothing():
+    noise = np.random.default_rng(0).standard_normal(SAMPLE_RATE).astype(np.float32)
+    assert len(trim(np.zeros(SAMPLE_RATE, np.float32), TrimRule())) == 0
+    assert len(trim(noise * 10 ** (-90 / 20), TrimRule())) == 0
+    assert len(trim(np.zeros(3, np.float32), TrimRule())) == 0
+
+
+def test_a_recording_without_silence_is_kept_whole():
+    samples = tone(0.6, SAMPLE_RATE)
+    assert len(trim(samples, TrimRule())) == len(samples)
