@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <xmmintrin.h>
 #endif
 
@@ -18,12 +19,20 @@ extern const Table kAvx512;
 
 namespace {
 
+#if defined(__x86_64__)
+// gcc 10 cannot ask for this one by name.
+bool has_half_conversion() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 std::vector<const Table*> supported_tables() {
   std::vector<const Table*> tables = {&kScalar};
 #if defined(__x86_64__)
   // Each test asks for exactly the features that its file is compiled with.
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_half_conversion();
   if (avx2) tables.push_back(&kAvx2);
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl"))
