@@ -61,6 +61,31 @@ def test_logits_match_the_reference(isa, assert_matches, make_weights, make_inpu
     assert_matches(actual.samples, expected.samples, op="wavenet_samples")
 
 
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(n, marks=pytest.mark.slow) for n in range(6, 200))])
+def test_random_sizes_match_the_reference(isa, assert_matches, make_shape, make_inputs, seed):
+    random = np.random.default_rng(seed)
+    bunch = int(random.integers(1, 9))
+    sizes = {name: int(random.integers(1, 100)) for name in ("residual", "skip", "head")}
+    sizes |= {name: int(random.integers(1, 40)) for name in ("history", "head_history")}
+    sizes |= {"harmonics": int(random.integers(0, 5)), "lpc_order": int(random.integers(0, 65))}
+    dilations = tuple(int(d) for d in random.integers(1, 12, random.integers(1, 5)))
+    shape = make_shape(
+        hop=bunch * int(random.integers(1, 12)),
+        bunch=bunch,
+        dilations=dilations,
+        levels=int(random.integers(2, 257)),
+        **sizes,
+    )
+    weights = random_weights(shape, seed=seed, half=bool(seed % 2))
+    inputs = make_inputs(shape, 4)
+    codes = (inputs["uniforms_T"] * shape.levels).astype(np.uint8)
+    given = {name: inputs[name] for name in ("cond_FC", "lpc_FK", "pulse_NQ2")}
+    expected = wavenet.teacher_forced(weights, **given, codes_T=codes, backend="reference")
+    actual = wavenet.teacher_forced(weights, **given, codes_T=codes, backend="cpu")
+    assert_matches(actual.logits_TA, expected.logits_TA, op="wavenet_logits")
+    assert_matches(actual.state.queues_DR, expected.state.queues_DR, op="wavenet_state")
+
+
 def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavenet_name):
     weights = make_weights(wavenet_name)
     inputs = make_inputs(weights.shape, 2)
