@@ -25,7 +25,8 @@ def _batches(
     """Run the network over utterances in order of length."""
     ordered = sorted(utterances, key=lambda utterance: utterance.frames)
     model.eval()
-    for start in progress(range(0, len(ordered), _BATCH), label):
+    starts = range(0, len(ordered), _BATCH)
+    for start in progress(starts, label) if len(starts) > 1 else starts:
         chosen = ordered[start : start + _BATCH]
         batch = collate(cache, chosen, model.config.stack)
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):

@@ -4,7 +4,8 @@
 
 Needs truth/truth.jsonl beside the manifest (`python -m deepvoice.recipes.corpora.truth`). The table shows the share of
 boundaries within 10, 20, 25 and 50 ms and the median error, raw and after removing one common offset, beside a
-proportional baseline (the sound between the first and the last phone divided evenly).
+proportional baseline (the sound between the first and the last phone divided evenly). The teacher counts the silence of
+a pause as part of the phone before it, so the boundaries from a phone to silence tell of its habit, not of ours.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from deepvoice.text.phones import NUM_SILENCES
 
 FRAME_MS = 5.0
 LIMITS_MS = (10, 20, 25, 50)
+KINDS = ("between phones", "from silence to a phone", "from a phone to silence")
 FloatArray = NDArray[np.float64]
 
 
@@ -46,16 +48,25 @@ def describe(errors: FloatArray) -> str:
     return f"{shares}  {np.median(size):6.1f}"
 
 
-def table(rows: dict[str, tuple[FloatArray, NDArray[np.bool_]]]) -> str:
-    """Format errors by name; each row has the errors and which of them lie between two phones."""
+def kinds_of(bases_P: IntArray) -> NDArray[np.str_]:
+    """Return the kind of each boundary, [P - 1]."""
+    silent = bases_P < NUM_SILENCES
+    kinds = np.full(len(bases_P) - 1, KINDS[0], dtype="U32")
+    kinds[silent[:-1]] = KINDS[1]
+    kinds[silent[1:]] = KINDS[2]
+    return kinds
+
+
+def table(rows: dict[str, FloatArray], kinds: NDArray[np.str_]) -> str:
+    """Format errors by name, all together and by the kind of boundary; the offset is the median between phones."""
     lines = [f"{'':34}" + "  ".join(f"<={limit:2} " for limit in LIMITS_MS) + "  median ms"]
-    for name, (errors, inner) in rows.items():
-        offset = float(np.median(errors))
+    for name, errors in rows.items():
+        offset = float(np.median(errors[kinds == KINDS[0]]))
         lines.append(f"{name + ', raw':34}{describe(errors)}")
         lines.append(f"{f'{name}, less {offset:+.1f} ms':34}{describe(errors - offset)}")
-        lines.append(f"{'  between phones':34}{describe((errors - offset)[inner])}")
-        if (~inner).any():
-            lines.append(f"{'  beside silences':34}{describe((errors - offset)[~inner])}")
+        lines += [
+            f"{'  ' + kind:34}{describe(errors[kinds == kind] - offset)}" for kind in KINDS if (kinds == kind).any()
+        ]
     return "\n".join(lines)
 
 
@@ -72,14 +83,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     aligned = read_alignments(arguments.alignments or arguments.manifest.parent / "alignments.jsonl")
     corpus = open_corpus(arguments.manifest)
     chosen = [u for u in corpus.utterances(getattr(corpus.rows, arguments.rows)) if u.id in truth and u.id in aligned]
-    inner = np.concatenate([(u.bases_P[:-1] >= NUM_SILENCES) & (u.bases_P[1:] >= NUM_SILENCES) for u in chosen])
+    kinds = np.concatenate([kinds_of(u.bases_P) for u in chosen])
     ours = [errors_ms(aligned[u.id], truth[u.id]["durations_ms"]) for u in chosen]
     even = [
         errors_ms(proportional(u, aligned[u.id][0], aligned[u.id][-1]).tolist(), truth[u.id]["durations_ms"])
         for u in chosen
     ]
-    print(f"{len(chosen)} utterances, {len(inner)} boundaries")
-    print(table({"segmentation": (np.concatenate(ours), inner), "proportional": (np.concatenate(even), inner)}))
+    print(f"{len(chosen)} utterances, {len(kinds)} boundaries")
+    print(table({"segmentation": np.concatenate(ours), "proportional": np.concatenate(even)}, kinds))
     return 0
 
 

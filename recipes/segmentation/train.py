@@ -23,6 +23,7 @@ from deepvoice.recipes.common.data import meta_of, read_alignments
 from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, TrainOptions, train
 from deepvoice.recipes.segmentation.corpus import Batch, Corpus, Utterance, UtteranceBatches, collate, open_corpus
 from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, whole_durations
+from deepvoice.recipes.segmentation.plot import plot_boundaries
 from deepvoice.recipes.segmentation.settings import Settings, default_config
 
 _DEV_UTTERANCES = 24
@@ -57,11 +58,14 @@ def train_stage(
     batches = UtteranceBatches(
         corpus.cache, utterances, training.batch_size, settings.model.stack, alignments, training.seed
     )
-    dev = collate(corpus.cache, corpus.utterances(corpus.rows.dev)[:_DEV_UTTERANCES], settings.model.stack)
+    dev = corpus.utterances(corpus.rows.dev)[:_DEV_UTTERANCES]
+    dev_batch = collate(corpus.cache, dev, settings.model.stack)
 
     def evaluate(model: nn.Module, step: int) -> Metrics:
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            loss, _ = loss_of_pairs(model, dev)
+            loss, _ = loss_of_pairs(model, dev_batch)
+        if isinstance(model, Segmentation):
+            plot_boundaries(model, corpus.cache, dev[0], options.out_dir / f"boundaries-{step:06d}.png")
         return {"dev_pairs": float(loss)}
 
     torch.manual_seed(training.seed)

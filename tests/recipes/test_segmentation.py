@@ -259,7 +259,7 @@ def test_scoring_prints_both_baseline_and_offset(manifest, tmp_path, capsys):
         frames = opened.cache.frames(row["id"])
         durations = whole_durations(np.linspace(20, frames - 20, 6), frames)
         rows.append({"id": row["id"], "durations": durations.tolist()})
-        later = durations * 5.0 + np.array([10.0, 0, 0, 0, 0, 0, -10.0])
+        later = durations * 5.0 + np.array([10.0, 0, 0, 0, 0, 0, -10.0])  # every boundary
         truth.append({"id": row["id"], "durations_ms": later.tolist()})
     (tmp_path / "truth").mkdir()
     (tmp_path / "truth" / "truth.jsonl").write_text("".join(json.dumps(row) + "\n" for row in truth))
