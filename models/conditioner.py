@@ -38,7 +38,7 @@ class Conditioner(nn.Module):
     ) -> Tensor:
         """Predict the scaled log-mel spectrum.
 
-        ids_BP: int64 [B, P]; context_BPX: float32 [B, P, CONTEXT_FEATURES]; lengths_B: int64 [B], phones of each sentence
+        ids_BP: int64 [B, P]; context_BPX: float32 [B, P, CONTEXT_FEATURES]; lengths_B: int64 [B], phones
         phone_BF: int64 [B, F], the phone of each frame; frame_BFX: float32 [B, F, 6], frame features, pitch, voicing
         Returns float32 [B, F, bands], (log-mel - mean) / spread of deepvoice.networks.conditioner.
         """

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 from deepvoice.configs import VocoderConfig
 
@@ -68,8 +68,8 @@ class BiasNet(nn.Module):
 
     def forward(self, frames_BFC: torch.Tensor) -> torch.Tensor:
         """frames_BFC: [B, F, bands + 2] (see deepvoice.networks.conditioner.frame_inputs) -> [B, F, L*2R + S]."""
-        hidden = F.relu(self.conv1(frames_BFC.transpose(1, 2)))  # BFC -> BCF for conv1d
-        hidden = F.relu(self.conv2(hidden))
+        hidden = functional.relu(self.conv1(frames_BFC.transpose(1, 2)))  # BFC -> BCF for conv1d
+        hidden = functional.relu(self.conv2(hidden))
         out: torch.Tensor = self.out(hidden.transpose(1, 2))
         return out
 
@@ -92,7 +92,7 @@ class GatedLayer(nn.Module):
         batch, total, width = hidden_BNR.shape
         current, past = self.taps(hidden_BNR).split(2 * width, dim=2)
         if self.dilation < total:
-            past = F.pad(past[:, : total - self.dilation], (0, 0, self.dilation, 0))
+            past = functional.pad(past[:, : total - self.dilation], (0, 0, self.dilation, 0))
             current = current + past
         z = (current.reshape(batch, -1, steps, 2 * width) + bias_BFZ[:, :, None]).reshape(batch, total, 2 * width)
         gated = torch.tanh(z[..., :width]) * torch.sigmoid(z[..., width:])
@@ -143,13 +143,13 @@ class WaveNet(nn.Module):
         for layer, bias in zip(self.layers, layer_biases, strict=True):
             hidden, contribution = layer(hidden, bias, steps)
             skip = skip + contribution
-        per_sample = self.skip_to_heads(F.relu(skip)).reshape(batch, total * config.bunch, config.head)
+        per_sample = self.skip_to_heads(functional.relu(skip)).reshape(batch, total * config.bunch, config.head)
         prediction = signals.prediction_BT[..., None]
         head_in = torch.cat(
             [prediction * config.signal_gain, compress(prediction, config.code_scale),
              self._views(signals, config.head_history, margin, 1)], dim=2,
         )  # fmt: skip
-        logits: torch.Tensor = self.output(F.relu(per_sample + self.head_input(head_in)))
+        logits: torch.Tensor = self.output(functional.relu(per_sample + self.head_input(head_in)))
         return logits
 
 

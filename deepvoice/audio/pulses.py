@@ -1,6 +1,6 @@
 """The pitch phase: where in its glottal cycle each step of the vocoder stands.
 
-The vocoder is given cosines and sines of the first harmonics of the fundamental at the middle of each bunch. In training
+The vocoder is given cosines and sines of the first harmonics of the pitch at the middle of each bunch. In training
 the phase is measured from the recording (recipes/common/pitch.py); in speaking it is the integral of the
 predicted F0. With it the network renders a pitch period instead of inventing one.
 """

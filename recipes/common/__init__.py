@@ -1,0 +1,1 @@
+"""What every recipe shares: features, data, the trainer, checkpoints and progress."""

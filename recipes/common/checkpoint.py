@@ -10,7 +10,7 @@ from torch import nn
 
 
 def save_checkpoint(state: Mapping[str, Any], path: Path) -> None:
-    """Write a checkpoint under a temporary name, flush it to disk, keep the previous one as `.previous`, then rename."""
+    """Write a checkpoint under a temporary name, flush it, keep the previous one as `.previous`, then rename."""
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as handle:
         torch.save(dict(state), handle)

@@ -79,7 +79,7 @@ _ARRAYS = ("audio", "mel", "f0", "phase", "energy")
 
 
 def build_cache(manifest: Path, out: Path, spec: MelSpec) -> None:
-    """Compute the features of every utterance of a manifest into `out`; written under a temporary name until complete."""
+    """Compute the features of every utterance of a manifest into `out`; under a temporary name until complete."""
     rows = read_manifest(manifest)
     out.mkdir(parents=True, exist_ok=True)
     handles = {name: (out / f"{name}.part").open("wb") for name in _ARRAYS}
@@ -117,7 +117,7 @@ class FeatureCache:
         if index["hash"] != feature_hash(spec):
             raise ValueError(
                 f"{folder} was computed with other feature parameters: {index['spec']} (hash {index['hash']}), "
-                f"expected {spec.to_dict()} (hash {feature_hash(spec)}); delete the folder and run the features step again"
+                f"expected {spec.to_dict()} (hash {feature_hash(spec)}); delete it and run the features step again"
             )
         self.spec = spec
         self._place = {u["id"]: (number, u["start"], u["frames"]) for number, u in enumerate(index["utterances"])}

@@ -1,8 +1,8 @@
 """One trainer for every module: bfloat16 autocast, EMA, clipping, checkpoints with exact resume, logs, ETA.
 
 Data order is a function of the step (`BatchSource.batch(step)`), so a resumed run sees exactly the batches that an
-uninterrupted one would have seen; the checkpoint needs no sampler state. Random numbers that a loss draws (dropout, noise)
-are seeded from (seed, step) for the same reason.
+uninterrupted one would have seen; the checkpoint needs no sampler state. Random numbers that a loss draws (dropout,
+noise) are seeded from (seed, step) for the same reason.
 """
 
 import json
@@ -151,9 +151,10 @@ class Trainer:
             self.skipped += 1
             self.skipped_in_row += 1
             if self.skipped_in_row >= self.options.max_skipped:
+                rate = self.options.rate(self.step)
                 raise FloatingPointError(
-                    f"{self.skipped_in_row} steps in a row had a gradient that is not finite (step {self.step}); the last good "
-                    f"checkpoint is {self.path}; lower learning_rate (now {self.options.rate(self.step):.2e}) and start again"
+                    f"{self.skipped_in_row} steps in a row had a gradient that is not finite (step {self.step}); the last "
+                    f"good checkpoint is {self.path}; lower learning_rate (now {rate:.2e}) and start again"
                 )
         self.step += 1
         return {"loss": float(loss.detach()), "gradient_norm": norm, **metrics}

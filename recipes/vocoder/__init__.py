@@ -1,0 +1,1 @@
+"""Recipe of the vocoder: conditioner, predicted spectra, WaveNet, evaluation."""

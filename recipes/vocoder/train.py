@@ -2,13 +2,13 @@
 
     python -m deepvoice.recipes.vocoder.train MANIFEST --out RUN_DIR [--config recipes/vocoder/config.toml]
 
-First pass: spectra of the recordings. Second pass (`--spectra FILE`, `--warm-start`): the conditioner's predicted spectra, so
-that the WaveNet learns to speak from what it will be given.
+First pass: spectra of the recordings. Second pass (`--spectra FILE`, `--warm-start`): the conditioner's predicted spectra,
+so that the WaveNet learns to speak from what it will be given.
 """
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ _HELD_OUT_FRAMES = 200  # of each held-out utterance
 class VocoderTraining:
     """The TOML file of the recipe: sizes and how to train them."""
 
-    vocoder: VocoderConfig = VocoderConfig()
+    vocoder: VocoderConfig = field(default_factory=VocoderConfig)
     steps: int = 60000
     learning_rate: float = 2e-3
     batch_size: int = 8

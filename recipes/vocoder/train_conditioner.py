@@ -27,7 +27,10 @@ _EDGE = 12  # frames at either end of a window without loss: the convolutions se
 
 
 class Windows(NamedTuple):
-    """A batch of windows of F frames; see Conditioner.forward. target_BFM: scaled log-mel; weight_BF: 1 where the loss counts."""
+    """A batch of windows of F frames; see Conditioner.forward.
+
+    target_BFM: scaled log-mel; weight_BF: 1 where the loss counts
+    """
 
     ids_BP: torch.Tensor
     context_BPX: torch.Tensor

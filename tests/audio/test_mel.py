@@ -20,15 +20,11 @@ def test_spectrum_is_librosas() -> None:
     ours = log_mel(samples, SPEC)
     left = SPEC.window // 2 - SPEC.hop // 2
     padded = np.pad(samples, (left, SPEC.window))
-    power = (
-        np.abs(librosa.stft(padded, n_fft=SPEC.fft, hop_length=SPEC.hop, win_length=SPEC.window, center=False)) ** 2
-    )
+    power = np.abs(librosa.stft(padded, n_fft=SPEC.fft, hop_length=SPEC.hop, win_length=SPEC.window, center=False)) ** 2
     # librosa centres a short window inside the FFT: its frame starts (fft - window) / 2 samples before ours.
     shift = (SPEC.fft - SPEC.window) // 2
     padded = np.pad(samples, (left + shift, SPEC.fft))
-    power = (
-        np.abs(librosa.stft(padded, n_fft=SPEC.fft, hop_length=SPEC.hop, win_length=SPEC.window, center=False)) ** 2
-    )
+    power = np.abs(librosa.stft(padded, n_fft=SPEC.fft, hop_length=SPEC.hop, win_length=SPEC.window, center=False)) ** 2
     window = np.hanning(SPEC.window + 1)[:-1]
     mel = librosa.filters.mel(sr=SPEC.sample_rate, n_fft=SPEC.fft, n_mels=SPEC.bands) @ power
     expected = np.log(mel / np.sum(window**2) * SPEC.sample_rate / 2 + SPEC.floor)[:, : len(ours)].T

@@ -36,9 +36,7 @@ def run(folder: Path, steps: int, total: int, bad: frozenset[int] = frozenset(),
     options = TrainOptions(out_dir=folder, steps=steps, warmup=5, bfloat16=False, **more)  # type: ignore[arg-type]
     # The schedule must not depend on where this run stops.
     object.__setattr__(options, "steps", steps)
-    trainer = train(
-        model, Numbers(bad), loss_fn, options, config={"total": total}, meta=META, echo=lambda line: None
-    )
+    trainer = train(model, Numbers(bad), loss_fn, options, config={"total": total}, meta=META, echo=lambda line: None)
     return trainer.model
 
 
