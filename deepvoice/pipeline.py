@@ -122,11 +122,15 @@ class Voice:
         pitch: float = 0.0,
         volume: float = 1.0,
         seed: int | Literal["random"] | None = None,
+        times: bool = True,
     ) -> "SpeechStream":
-        """Return the same samples as `speak`, as an iterator of float32 arrays, each as soon as it is ready."""
+        """Return the same samples as `speak`, as an iterator of float32 arrays, each as soon as it is ready.
+
+        times: whether to collect words and phones; without, memory does not grow with the text
+        """
         options = Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
         collector = ReportCollector()
-        return SpeechStream(self._synthesizer, self._sentences(text, collector), collector, options)
+        return SpeechStream(self._synthesizer, self._sentences(text, collector), collector, options, times)
 
     def speak_many(
         self,
@@ -192,6 +196,7 @@ class SpeechStream:
         sentences: Iterator[Sentence],
         collector: ReportCollector,
         options: Options,
+        times: bool,
     ) -> None:
         """Begin with the first sentence; raises TextError when there is none."""
         self.words: list[Word] = []
@@ -201,6 +206,7 @@ class SpeechStream:
         self._sentences = sentences
         self._collector = collector
         self._options = options
+        self._times = times
         self._read = 0  # sentences
         self._waiting: deque[tuple[Sentence, SentencePlan]] = deque()  # read and planned, not yet rendered
         self._read_next()
@@ -253,7 +259,8 @@ class SpeechStream:
                 yield from _silence(self._synthesizer.gap_samples)
                 done += self._synthesizer.gap_samples
             prosody = self._synthesizer.prosody(plan, self._options.pitch)
-            self._note(sentence, plan, prosody, done)
+            if self._times:
+                self._note(sentence, plan, prosody, done)
             for piece in self._synthesizer.render(plan, prosody, self._options.seed, number):
                 yield np.clip(piece * np.float32(self._options.volume), -1.0, 1.0)
             done += plan.num_samples

@@ -115,7 +115,7 @@ def run_python() -> Callable[..., "subprocess.CompletedProcess[bytes]"]:
             [sys.executable, *arguments],
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=options.pop("timeout", 120),
             env=environment,
             cwd=cwd,
             **options,

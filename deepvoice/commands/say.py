@@ -59,7 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
         format_of(arguments.output, arguments.format)  # an unknown suffix is refused before any work
     started = time.perf_counter()
     stream = Voice.load(arguments.voice).stream(
-        text, speed=arguments.speed, pitch=arguments.pitch, volume=arguments.volume, seed=arguments.seed
+        text,
+        speed=arguments.speed,
+        pitch=arguments.pitch,
+        volume=arguments.volume,
+        seed=arguments.seed,
+        times=False,
     )
     if arguments.strict:
         stream.read_all()
