@@ -12,6 +12,10 @@ from deepvoice.configs import DurationConfig
 from deepvoice.models.phone_encoder import PhoneEncoder
 
 
+_TYPICAL = 2.7  # ln(1 + frames)
+_TYPICAL_SPREAD = 0.6
+
+
 class Duration(nn.Module):
     """Predicts a distribution over duration buckets for every phone."""
 
@@ -28,7 +32,10 @@ class Duration(nn.Module):
         )
         self.hidden = nn.Linear(self.encoder.size, config.hidden)
         self.output = nn.Linear(config.hidden, config.buckets)
-        self.register_buffer("centres_A", torch.tensor(config.bucket_centres()), persistent=False)
+        centres_A = torch.tensor(config.bucket_centres())
+        with torch.no_grad():  # begin near what phones last, log-normal around 70 ms, instead of equal buckets
+            self.output.bias.copy_(-0.5 * ((torch.log1p(centres_A) - _TYPICAL) / _TYPICAL_SPREAD).square())
+        self.register_buffer("centres_A", centres_A, persistent=False)
 
     def forward(self, ids_BP: Tensor, features_BPX: Tensor, lengths_B: Tensor) -> Tensor:
         """Return the logits of the buckets.

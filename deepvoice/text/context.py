@@ -83,18 +83,19 @@ def frame_features(durations_P: NDArray[np.int64], step: int) -> tuple[NDArray[n
     """Spread the phones over frames, in steps of `step` frames of 5 ms.
 
     durations_P: int64 [P] frames, all >= 0, at least one > 0; their sum is F
-    Returns the phone of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4]: the position in the phone
-    from 0 to 1, closeness to its start and to its end (1 at the edge, 1/e after 25 ms), and the logarithm of its
-    duration scaled to about [0, 1].
+    Returns the phone at the start of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4] for the middle of
+    the step: its position in the phone from 0 to 1, its closeness to the phone's start and end (1 at the edge, 1/e after
+    25 ms), and the logarithm of the phone's duration scaled to about [0, 1]. A middle beyond the end of its phone has a
+    position and a closeness above 1, which tells where in the step the phone ends.
     """
     ends_P = np.cumsum(durations_P)
     starts_N = np.arange(0, int(ends_P[-1]), step)
     phone_N = np.searchsorted(ends_P, starts_N, side="right")
     middles_N = starts_N + 0.5 * step
     after_N = middles_N - (ends_P - durations_P)[phone_N]
-    before_N = np.maximum(ends_P[phone_N] - middles_N, 0.0)
+    before_N = ends_P[phone_N] - middles_N
     features = np.empty((len(starts_N), FRAME_FEATURES), np.float32)
-    features[:, 0] = np.minimum(after_N / np.maximum(durations_P[phone_N], 1), 1.0)
+    features[:, 0] = np.minimum(after_N / durations_P[phone_N], 2.0)
     features[:, 1] = np.exp(-after_N / _EDGE_FRAMES)
     features[:, 2] = np.exp(-before_N / _EDGE_FRAMES)
     features[:, 3] = np.log1p(durations_P[phone_N]) / 4.0

@@ -172,6 +172,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
         weight_decay=schedule.weight_decay,
         ema=schedule.ema,
         evaluate_every=schedule.evaluate_every,
+        warmup=min(200, schedule.steps // 5),
         log_every=100,
         seed=schedule.seed,
         minutes=minutes,
