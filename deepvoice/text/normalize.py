@@ -33,18 +33,25 @@ def normalize(text: str, start: int, end: int, known: Callable[[str], bool]) -> 
     sentence = text[start:end].replace("\n", " ")
     scanner = Scanner(sentence, start, known, shouted=is_shouted(sentence))
     while scanner.position < len(sentence):
-        char = sentence[scanner.position]
-        if char == " ":
-            scanner.position += 1
-        elif not char.isalnum():
-            read_mark(scanner)
-        elif (not scanner.position or scanner.before in _OPENING) and scanner.take_address():
-            continue
-        elif char.isdigit():
-            scanner.take(quantities.read(scanner.position, scanner.context()))
-        else:
-            read_letters(scanner)
+        start = scanner.position
+        _read(scanner, sentence[start])
+        if scanner.position == start:  # no rule may stand still; what none reads is not spoken, and listed
+            scanner.drop(start, start + 1, "symbol")
     tokens = scanner.tokens
     while tokens and tokens[-1].kind == "pause":
         tokens.pop()
     return Normalized(tuple(tokens), tuple(scanner.changes), tuple(scanner.dropped))
+
+
+def _read(scanner: Scanner, char: str) -> None:
+    """Let the first rule that fits consume text at the position, which holds `char`."""
+    if char == " ":
+        scanner.position += 1
+    elif not (char.isalpha() or "0" <= char <= "9"):
+        read_mark(scanner)
+    elif (not scanner.position or scanner.before in _OPENING) and scanner.take_address():
+        return
+    elif char.isalpha():
+        read_letters(scanner)
+    else:
+        scanner.take(quantities.read(scanner.position, scanner.context()))

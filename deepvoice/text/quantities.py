@@ -202,7 +202,7 @@ def _money(match: re.Match[str], context: Context) -> Reading | None:
     if magnitude and magnitude.lower() in MAGNITUDES:
         return Reading(f"{amount(whole, fraction)} {MAGNITUDES[magnitude.lower()]} {where}{many}", end)
     if magnitude:  # the letters after the number are no magnitude
-        end = match.start(5)
+        end = match.end(4 if fraction else 3)
     if fraction is None or fraction == "00" or not cent:
         single = plain.lstrip("0") == "1"
         return Reading(f"{say.cardinal(plain)} {where}{one if single else many}", end)
