@@ -1,7 +1,8 @@
 """Pitch tracking for corpora: F0 by WORLD's DIO and StoneMask, and the phase of the fundamental.
 
 The phase is measured by complex demodulation: the recording is multiplied with exp(-2 pi i phi0), phi0 being the
-integral of the tracked F0; the argument of the smoothed product is how far the fundamental of the recording is ahead of phi0.
+integral of the tracked F0; the argument of the smoothed product is how far the fundamental of the recording is
+ahead of phi0.
 """
 
 import numpy as np

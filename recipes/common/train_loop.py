@@ -153,8 +153,8 @@ class Trainer:
             if self.skipped_in_row >= self.options.max_skipped:
                 rate = self.options.rate(self.step)
                 raise FloatingPointError(
-                    f"{self.skipped_in_row} steps in a row had a gradient that is not finite (step {self.step}); the last "
-                    f"good checkpoint is {self.path}; lower learning_rate (now {rate:.2e}) and start again"
+                    f"{self.skipped_in_row} steps in a row had a gradient that is not finite (step {self.step}); the "
+                    f"last good checkpoint is {self.path}; lower learning_rate (now {rate:.2e}) and start again"
                 )
         self.step += 1
         return {"loss": float(loss.detach()), "gradient_norm": norm, **metrics}

@@ -2,8 +2,8 @@
 
     python -m deepvoice.recipes.vocoder.train MANIFEST --out RUN_DIR [--config recipes/vocoder/config.toml]
 
-First pass: spectra of the recordings. Second pass (`--spectra FILE`, `--warm-start`): the conditioner's predicted spectra,
-so that the WaveNet learns to speak from what it will be given.
+First pass: spectra of the recordings. Second pass (`--spectra FILE`, `--warm-start`): the conditioner's predicted
+spectra, so that the WaveNet learns to speak from what it will be given.
 """
 
 import argparse
