@@ -182,7 +182,9 @@ def _read_single_letter(scanner: Scanner, word: str, end: int) -> None:
     following = text[end : end + 1]
     glued = following.isdigit() or scanner.before.isdigit() or following == "&" or scanner.before == "&"
     initial = word.isupper() and following == "." and _INITIAL.match(text, end) is not None
-    named = glued or initial or following == "-"
+    listed = following == ")" and not scanner.words
+    marked = word == "A" and following in (",", ".", ";", "?", "!", '"')
+    named = glued or initial or listed or marked or following == "-"
     if not named and (word == "a" or word == "I" or (word == "A" and not _is_named(scanner))):
         scanner.say(lower, end, changed=False)
         return

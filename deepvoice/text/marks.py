@@ -75,7 +75,7 @@ def _read_dash(scanner: Scanner, char: str, run: int) -> None:
         scanner.position = run
         return
     numeric = after.isdigit() or (after in (*_CURRENCY, ".") and text[position + 2 : position + 3].isdigit())
-    if numeric and (before.isdigit() or before in ("%", "°")):
+    if numeric and (before.isdigit() or before in ("%", "°") or _after_quantity(scanner)):
         scanner.say("to", run)
     elif numeric and not before.isalpha() and before != ")":
         scanner.say("minus", run)
@@ -86,6 +86,14 @@ def _read_dash(scanner: Scanner, char: str, run: int) -> None:
         else:
             scanner.pause("-")
     scanner.position = run
+
+
+def _after_quantity(scanner: Scanner) -> bool:
+    """Tell whether what ends at the position was read as a quantity ("9am-5pm")."""
+    last = scanner.changes[-1] if scanner.changes else None
+    if last is None or last.end != scanner.offset + scanner.position:
+        return False
+    return scanner.text[last.start - scanner.offset].isdigit()
 
 
 def _read_stop(scanner: Scanner, run: int) -> None:

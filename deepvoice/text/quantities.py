@@ -11,30 +11,21 @@ from functools import cache
 from typing import NamedTuple
 
 from deepvoice.text import numbers as say
+from deepvoice.text.measures import Reading, read_unit
 from deepvoice.text.vocabulary import (
     CODE_WORDS,
     CURRENCIES,
     CURRENCY_PREFIXES,
-    GLUED_UNITS,
     MAGNITUDES,
     MONTH_ABBREVIATIONS,
     MONTHS,
-    NOT_GLUED_UNITS,
     NOT_PLURALS,
-    PER_UNITS,
     PLURALS_WITHOUT_S,
     QUANTITY_WORDS,
     ROOM_WORDS,
-    UNITS,
+    YEAR_PREPOSITIONS,
     YEAR_WORDS,
 )
-
-
-class Reading(NamedTuple):
-    """What a piece of text is read as, and where the piece ends."""
-
-    spoken: str
-    end: int
 
 
 class Context(NamedTuple):
@@ -155,14 +146,16 @@ def _fraction(match: re.Match[str], context: Context) -> Reading | None:
     whole, top, bottom = match.groups()
     if (top, bottom) in (("24", "7"), ("9", "11")) and not whole:
         return Reading(f"{say.cardinal(top)} {say.cardinal(bottom)}", match.end())
-    if whole and not 0 < int(top) < int(bottom):
+    if not whole and top == bottom and top != "1":
+        return Reading(f"{say.cardinal(top)} {say.cardinal(bottom)}", match.end())  # fifty-fifty
+    if len(top) == 4 or (whole and not 0 < int(top) < int(bottom)):
         return None
     spoken = say.fraction(top, bottom)
     if whole:
         if top == "1" and spoken.startswith("one "):
             spoken = f"a {spoken[4:]}"
         spoken = f"{say.cardinal(_plain(whole))} and {spoken}"
-    unit = _unit(context, match.end(), one=not whole and int(top) <= int(bottom))
+    unit = read_unit(context.text, match.end(), one=not whole and int(top) <= int(bottom))
     return Reading(f"{spoken} {unit.spoken}", unit.end) if unit else Reading(spoken, match.end())
 
 
@@ -214,44 +207,6 @@ def _money(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"{say.cardinal(plain)} {where}{one if plain == '1' else many} and {small}", end)
 
 
-_UNIT = (
-    r"([ -]?)((?:°\s?[CFK]?|[A-Za-zµΩ]{1,5}|[€£$¢¥])(?:[²³]|(?<=m)[23])?)(?![A-Za-z0-9µΩ'])"
-    r"(?:/([A-Za-z]{1,3}[²³]?)(?![A-Za-z0-9]))?"
-)
-
-
-def _unit(context: Context, position: int, *, one: bool) -> Reading | None:
-    """Read the unit that stands after a number, glued to it, after a space or after a hyphen."""
-    text = context.text
-    if text[position : position + 1] == "%" or text[position : position + 2] == " %":
-        return Reading("percent", text.index("%", position) + 1)
-    match = _compiled(_UNIT).match(text, position)
-    if not match:
-        return None
-    gap, symbol, per = match.groups()
-    power = {"²": "square ", "³": "cubic ", "2": "square ", "3": "cubic "}.get(symbol[-1], "")
-    symbol = symbol.rstrip("²³23").replace(" ", "")
-    if symbol not in UNITS or symbol in (GLUED_UNITS if gap else NOT_GLUED_UNITS) or (gap == "-" and len(symbol) < 2):
-        return None
-    spoken = power + UNITS[symbol][0 if one or gap == "-" else 1]
-    end = match.end()
-    if per and per in PER_UNITS:
-        spoken += f" per {PER_UNITS[per]}"
-    elif per:
-        end = match.end(2)
-    if (
-        symbol in ("ft", "in", "lb", "oz", "min", "sec")
-        and text[end : end + 1] == "."
-        and text[end + 1 : end + 2] == " "
-    ):
-        end += text[end + 2 : end + 3].islower()  # an abbreviation's stop inside the sentence
-    compass = re.match(r" ?([NSEW])(?![A-Za-z0-9])", text[end : end + 4]) if symbol == "°" else None
-    if compass:
-        spoken += " " + {"N": "north", "S": "south", "E": "east", "W": "west"}[compass[1]]
-        end += compass.end()
-    return Reading(spoken, end)
-
-
 def _feet_inches(match: re.Match[str], context: Context) -> Reading | None:
     feet, inches = match.groups()
     spoken = f"{say.cardinal(feet)} {'foot' if feet == '1' else 'feet'}"
@@ -278,6 +233,8 @@ def _is_year(digits: str, end: int, context: Context) -> bool:
         return False
     following = _following_word(context.text, end)
     before = context.before[-1] if context.before else ""
+    if before in YEAR_PREPOSITIONS and "1900" <= digits <= "2099":
+        return True
     if context.after_date or before in YEAR_WORDS or following in ("AD", "BC", "CE", "BCE"):
         return digits < "3000" and not (before in ("in", "until") and digits > "2100" and _counts(following))
     if not "1100" <= digits <= "2099":
@@ -288,8 +245,8 @@ def _is_year(digits: str, end: int, context: Context) -> bool:
 def _number(match: re.Match[str], context: Context) -> Reading | None:
     whole, fraction = match.groups()
     digits, end = _plain(whole), match.end()
-    unit = _unit(context, end, one=digits == "1" and not fraction)
-    if unit and not (unit.spoken == "inches" and context.text[end] == " "):
+    unit = read_unit(context.text, end, one=digits == "1" and not fraction)
+    if unit:
         return Reading(f"{amount(whole, fraction)} {unit.spoken}", unit.end)
     if fraction:
         return Reading(amount(whole, fraction), end)
@@ -405,6 +362,6 @@ def read_decimal(position: int, context: Context) -> Reading | None:
     match = _compiled(r"\.(\d++)(?![\d.]*\.\d)").match(context.text, position)
     if not match:
         return None
-    unit = _unit(context, match.end(), one=False)
+    unit = read_unit(context.text, match.end(), one=False)
     spoken = say.decimal("", match[1])
     return Reading(f"{spoken} {unit.spoken}", unit.end) if unit else Reading(spoken, match.end())

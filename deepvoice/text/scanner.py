@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from deepvoice.text import quantities, web
+from deepvoice.text.measures import Reading
 from deepvoice.text.phones import PAUSES
 
 _PAUSE_RANK = {mark: rank for rank, mark in enumerate((",", "-", ":", ";"), 1)}
@@ -120,12 +121,14 @@ class Scanner:
         """Return what the number rules look at."""
         return quantities.Context(self.text, self.words, self.after_date, self.after_year)
 
-    def take(self, reading: quantities.Reading | None) -> bool:
+    def take(self, reading: Reading | None) -> bool:
         """Say what a number rule read; False when it read nothing."""
         if reading is None:
             return False
-        start, end = self.position, reading.end
-        self.say(reading.spoken, end)
+        start, end, spoken = self.position, reading.end, reading.spoken
+        if self.text.startswith("'s", end) and not self.text[end + 2 : end + 3].isalnum() and spoken[-1].islower():
+            spoken, end = f"{spoken}'s", end + 2
+        self.say(spoken, end)
         year = end - start == 4 and self.text[start:end].isdigit() and "thousand" not in reading.spoken
         self.after_year = year and not self.after_year and self.text[end : end + 1] in ("-", "–")
         self.after_date = False

@@ -15,6 +15,7 @@ from deepvoice.text.vocabulary import (
     ABBREVIATIONS_INSIDE,
     ABBREVIATIONS_OPEN,
     SENTENCE_STARTERS,
+    UNITS,
 )
 
 CHUNK_CHARS = 8000  # most characters handled at a time when no blank line comes earlier
@@ -178,7 +179,7 @@ def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
         return False  # list number
     if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or (key != "no" and following.isupper())):
         return False
-    if key in ABBREVIATIONS_INSIDE:
+    if key in ABBREVIATIONS_INSIDE or (key in UNITS and previous[-1:].isdigit() and following[0].islower()):
         return False
     if key in ("st", "dr", "mt", "ft"):  # "Main St. He left." but "St. Louis"
         return starts_sentence and bool(re.search(r"[A-Z][a-z]*$", previous))

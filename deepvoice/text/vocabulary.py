@@ -98,8 +98,10 @@ CODE_WORDS = frozenset(
 ROOM_WORDS = frozenset("flight room route highway bus channel apartment suite gate interstate boeing unit".split())
 YEAR_WORDS = frozenset(
     "in since until till during year years circa spring summer autumn fall winter christmas easter early mid late "
-    "date".split()
+    "date pre post".split()
 ) | frozenset(MONTHS)
+# Before 1900 to 2099 these announce a year even when a plural follows ("by 2020 sales were up").
+YEAR_PREPOSITIONS = frozenset("in by before after from since until to of".split())
 QUANTITY_WORDS = frozenset(
     "over under nearly almost roughly approximately than only another exactly least most paid sold bought weighs "
     "costs contains holds counted some maximum minimum total".split()
@@ -142,6 +144,7 @@ B byte|KB kilobyte|kB kilobyte|MB megabyte|GB gigabyte|TB terabyte|PB petabyte|M
 bps bit_per_second bits_per_second|kbps kilobit_per_second kilobits_per_second|mph mile_per_hour miles_per_hour
 Mbps megabit_per_second megabits_per_second|Gbps gigabit_per_second gigabits_per_second
 mpg mile_per_gallon miles_per_gallon|rpm RPM RPM|kph kilometer_per_hour kilometers_per_hour|kmh kilometer_per_hour
+tsp teaspoon|tbsp tablespoon
 fps frame_per_second frames_per_second|px pixel|pt point|pts point|hp horsepower horsepower|ppm part_per_million
 °C degree_celsius degrees_celsius|°F degree_fahrenheit degrees_fahrenheit|°K degree_kelvin degrees_kelvin
 ° degree|USD US_dollar US_dollars|EUR euro|GBP pound|JPY yen yen|CAD canadian_dollar canadian_dollars|€ euro|£ pound

@@ -88,6 +88,13 @@ He (the boy) ran. => he , the boy , ran .
 page(s) => page S .
 .5 and -5 => point five and minus five .
 α and 5 µm => alpha and five micrometers .
+9am-5pm => nine AM to five PM .
+By 2020 sales were up. => by twenty twenty sales were up .
+1985's best => nineteen eighty five's best .
+It's 5 in. long, 6'2" tall. => it's five inches long , six feet two inches tall .
+50/50 => fifty fifty .
+a) one => A , one .
+1999/2000 => nineteen ninety nine slash two thousand .
 1234567 => one million two hundred thirty four thousand five hundred sixty seven .
 """
 
