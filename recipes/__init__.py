@@ -1,0 +1,1 @@
+"""Training recipes: corpora, the five modules, and the voice they make together."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deepvoice.text.phones import ENDS, START, encode, is_silence
+from deepvoice.text.phones import ENDS, START, encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,8 @@ class PhoneSequence:
         if len(self.symbols) != len(self.word_of):
             raise ValueError(f"{len(self.symbols)} symbols but {len(self.word_of)} word indices")
         if len(self.symbols) < 2 or self.symbols[0] != START or self.symbols[-1] not in ENDS:
-            raise ValueError(f"a sentence runs from {START!r} to one of {ENDS}, got {self.symbols[:1]}..{self.symbols[-1:]}")
+            ends = f"{self.symbols[:1]}..{self.symbols[-1:]}"
+            raise ValueError(f"a sentence runs from {START!r} to one of {ENDS}, got {ends}")
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -49,5 +50,3 @@ def from_manifest(phones: str, word_of: Sequence[int]) -> PhoneSequence:
     """Build the sequence from a manifest row's `phones` (space-separated) and `word_of`."""
     return PhoneSequence(symbols=tuple(phones.split()), word_of=tuple(word_of))
 
-
-__all__ = ["PhoneSequence", "from_manifest", "is_silence"]
