@@ -93,15 +93,19 @@ class Pronouncer:
         missing = [word for word in wanted if word not in found]
         if missing:
             keys = [fold(word) for word in missing]
-            answers = self._g2p(keys)
-            if len(answers) != len(keys):
+            stems = [key.removesuffix("'s") for key in keys]  # the possessive is regular
+            asked = list(dict.fromkeys(stems))
+            answers = self._g2p(asked)
+            if len(answers) != len(asked):
                 raise VoiceError(
-                    f"the grapheme-to-phoneme model answered {len(answers)} words of {len(keys)}; repack the voice"
+                    f"the grapheme-to-phoneme model answered {len(answers)} words of {len(asked)}; repack the voice"
                 )
+            read = {stem: _checked(stem, phones) for stem, phones in zip(asked, answers, strict=True)}
             if len(self._guessed) >= _CACHE_LIMIT:
                 self._guessed.clear()
-            for word, key, phones in zip(missing, keys, answers, strict=True):
-                found[word] = self._guessed[word] = _checked(key, phones)
+            for word, key, stem in zip(missing, keys, stems, strict=True):
+                phones, source = read[stem]
+                found[word] = self._guessed[word] = Pronunciation(phones if key == stem else with_s(phones), source)
         return found
 
     def _look_up(self, key: str, depth: int = 0) -> Pronunciation | None:

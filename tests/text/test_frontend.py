@@ -106,6 +106,11 @@ def test_unknown_words_go_to_the_model_once_and_in_one_batch(front_end, g2p):
     assert len(g2p.calls) == 1
 
 
+def test_the_possessive_of_an_unknown_word_is_regular(front_end, g2p):
+    (sentence,) = front_end.analyse("Zxqv, zxqv's.").sentences
+    assert g2p.calls == [["zxqv"]] and sentence.words[1].phones == (*sentence.words[0].phones, "S")
+
+
 @pytest.mark.parametrize(
     ("answer", "message"), [([("XX",)], "no phone"), ([("sil",)], "no phone"), ([], "answered 0 words of 1")]
 )
