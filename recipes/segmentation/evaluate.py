@@ -1,6 +1,6 @@
 """Score alignments against the teacher's own durations.
 
-    python -m deepvoice.recipes.segmentation.evaluate MANIFEST [--alignments FILE] [--rows test]
+    python -m deepvoice.recipes.segmentation.evaluate MANIFEST [--alignments FILE] [--rows test] [--pocketsphinx]
 
 Needs truth/truth.jsonl beside the manifest (`python -m deepvoice.recipes.corpora.truth`). The table shows the share of
 boundaries within 10, 20, 25 and 50 ms and the median error, raw and after removing one common offset, beside a
@@ -11,11 +11,13 @@ a pause as part of the phone before it, so the boundaries from a phone to silenc
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.recipes.common.data import read_alignments
+from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.corpora.truth import read_truth
 from deepvoice.recipes.segmentation.corpus import IntArray, Utterance, open_corpus
 from deepvoice.text.phones import NUM_SILENCES
@@ -36,8 +38,8 @@ def proportional(utterance: Utterance, lead: int, tail: int) -> IntArray:
     return np.diff(np.concatenate([[0], cuts, [utterance.frames]]))
 
 
-def errors_ms(durations_P: Sequence[int], truth_P: Sequence[float]) -> FloatArray:
-    """Return our boundary minus the teacher's, in ms, for the P - 1 boundaries between symbols."""
+def errors_ms(durations_P: Sequence[float] | FloatArray, truth_P: Sequence[float]) -> FloatArray:
+    """Return a boundary minus the teacher's, in ms, for the P - 1 boundaries; durations_P in frames of 5 ms."""
     return np.cumsum(durations_P)[:-1] * FRAME_MS - np.cumsum(truth_P)[:-1]
 
 
@@ -57,10 +59,10 @@ def kinds_of(bases_P: IntArray) -> NDArray[np.str_]:
     return kinds
 
 
-def table(rows: dict[str, FloatArray], kinds: NDArray[np.str_]) -> str:
-    """Format errors by name, all together and by the kind of boundary; the offset is the median between phones."""
+def table(rows: dict[str, tuple[FloatArray, NDArray[np.str_]]]) -> str:
+    """Format errors and kinds of boundaries by name; the common offset is the median between phones."""
     lines = [f"{'':34}" + "  ".join(f"<={limit:2} " for limit in LIMITS_MS) + "  median ms"]
-    for name, errors in rows.items():
+    for name, (errors, kinds) in rows.items():
         offset = float(np.median(errors[kinds == KINDS[0]]))
         lines.append(f"{name + ', raw':34}{describe(errors)}")
         lines.append(f"{f'{name}, less {offset:+.1f} ms':34}{describe(errors - offset)}")
@@ -70,19 +72,40 @@ def table(rows: dict[str, FloatArray], kinds: NDArray[np.str_]) -> str:
     return "\n".join(lines)
 
 
+def with_pocketsphinx(
+    manifest: Path, utterances: Sequence[Utterance], rows: Sequence[dict[str, Any]], truth: dict[str, dict[str, Any]]
+) -> tuple[FloatArray, NDArray[np.str_]]:
+    """Return the errors of PocketSphinx's alignments and their kinds, without utterances that it cannot align."""
+    from deepvoice.recipes.segmentation.pocketsphinx_baseline import PocketSphinxAligner
+
+    aligner, by_id, errors, kinds = PocketSphinxAligner(), {row["id"]: row for row in rows}, [], []
+    for utterance in progress(utterances, "pocketsphinx"):
+        row = by_id[utterance.id]
+        durations_ms = aligner(manifest.parent / row["audio"], row["phones"].split(), row["word_of"])
+        if durations_ms is not None:
+            errors.append(errors_ms(durations_ms / FRAME_MS, truth[utterance.id]["durations_ms"]))
+            kinds.append(kinds_of(utterance.bases_P))
+    print(f"pocketsphinx aligned {len(errors)} of {len(utterances)} utterances")
+    return np.concatenate(errors), np.concatenate(kinds)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Score alignments against the teacher's durations.")
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--alignments", type=Path, default=None, help="default: alignments.jsonl beside the manifest")
     parser.add_argument("--rows", choices=("dev", "test"), default="test")
+    parser.add_argument(
+        "--pocketsphinx", action="store_true", help="score PocketSphinx beside it (pip install pocketsphinx)"
+    )
     arguments = parser.parse_args(argv)
     truth = read_truth(arguments.manifest)
     if not truth:
         parser.error(f"no truth beside {arguments.manifest}; run python -m deepvoice.recipes.corpora.truth first")
     aligned = read_alignments(arguments.alignments or arguments.manifest.parent / "alignments.jsonl")
     corpus = open_corpus(arguments.manifest)
-    chosen = [u for u in corpus.utterances(getattr(corpus.rows, arguments.rows)) if u.id in truth and u.id in aligned]
+    rows = getattr(corpus.rows, arguments.rows)
+    chosen = [u for u in corpus.utterances(rows) if u.id in truth and u.id in aligned]
     kinds = np.concatenate([kinds_of(u.bases_P) for u in chosen])
     ours = [errors_ms(aligned[u.id], truth[u.id]["durations_ms"]) for u in chosen]
     even = [
@@ -90,7 +113,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for u in chosen
     ]
     print(f"{len(chosen)} utterances, {len(kinds)} boundaries")
-    print(table({"segmentation": np.concatenate(ours), "proportional": np.concatenate(even)}, kinds))
+    scored = {"segmentation": (np.concatenate(ours), kinds), "proportional": (np.concatenate(even), kinds)}
+    if arguments.pocketsphinx:
+        scored["pocketsphinx"] = with_pocketsphinx(arguments.manifest, chosen, rows, truth)
+    print(table(scored))
     return 0
 
 

@@ -19,6 +19,7 @@ from deepvoice.recipes.common.features import build_cache
 from deepvoice.recipes.segmentation import align, corpus, decode, evaluate, prepare, train
 from deepvoice.recipes.segmentation.corpus import Utterance, UtteranceBatches, base_ids, collate, open_corpus
 from deepvoice.recipes.segmentation.decode import EdgeRule, common_lag, settle_edges, whole_durations
+from deepvoice.recipes.segmentation.pocketsphinx_baseline import _durations
 from deepvoice.recipes.segmentation.settings import Settings, TrainingSettings, default_config
 from deepvoice.recipes.segmentation.viterbi import viterbi
 from deepvoice.text.phones import NUM_SILENCES
@@ -270,6 +271,14 @@ def test_scoring_prints_both_baseline_and_offset(manifest, tmp_path, capsys):
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert "segmentation, less -10.0 ms 100.0 100.0 100.0 100.0 0.0".split() in printed
     assert any(line[0] == "proportional," for line in printed)
+
+
+def test_phones_of_pocketsphinx_become_durations_of_all_symbols():
+    symbols = "sil K AE1 , T .".split()
+    spans = [(10, 5), (15, 8), (30, 4)]  # 10 ms frames; the pause is what lies between the second and the third
+    durations = _durations(spans, symbols, 500.0)
+    assert durations.tolist() == [100.0, 50.0, 80.0, 70.0, 40.0, 160.0]
+    assert _durations(spans[:2], symbols, 500.0) is None
 
 
 def test_a_manifest_with_a_strange_phone_or_a_second_id_is_named(tmp_path):
