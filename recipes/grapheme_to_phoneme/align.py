@@ -124,8 +124,8 @@ def _best_cuts(table: UnitTable, shape: _Shape) -> tuple[NDArray[np.int64], NDAr
     return sizes_WG, best[letters, phones]
 
 
-def align(pairs: Sequence[Pair], iterations: int = 8) -> list[tuple[str, ...] | None]:
-    """Return one unit per letter (phones joined by spaces, "" for none), or None where a word has too many phones.
+def fit(pairs: Sequence[Pair], iterations: int = 8) -> UnitTable:
+    """Estimate the table.
 
     pairs: words of a-z and apostrophe with their pronunciations in ARPAbet with stress
     """
@@ -135,6 +135,15 @@ def align(pairs: Sequence[Pair], iterations: int = 8) -> list[tuple[str, ...] | 
         for shape in shapes:
             _expected_counts(table, shape, counts)
         table.update(counts)
+    return table
+
+
+def align(table: UnitTable, pairs: Sequence[Pair]) -> list[tuple[str, ...] | None]:
+    """Return one unit per letter (phones joined by spaces, "" for none), or None where a word has too many phones.
+
+    pairs: as for `fit`
+    """
+    shapes = _shapes(pairs)
     aligned: list[tuple[str, ...] | None] = [None] * len(pairs)
     for shape in shapes:
         sizes_WG, _ = _best_cuts(table, shape)

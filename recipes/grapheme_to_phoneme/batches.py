@@ -76,6 +76,18 @@ class WordBatches:
         )
 
 
+class PhasedBatches:
+    """One source of batches up to a step, another from there on."""
+
+    def __init__(self, first: WordBatches, second: WordBatches, switch: int) -> None:
+        """Use `first` for steps below `switch`."""
+        self._first, self._second, self._switch = first, second, switch
+
+    def batch(self, step: int) -> Batch:
+        """Return the batch of a step."""
+        return self._first.batch(step) if step < self._switch else self._second.batch(step)
+
+
 def _gather(members: Sequence[Entry], ids: dict[str, int]) -> _Words:
     variants = max(len(entry.units) for entry in members)
     letters = np.array([[LETTERS.index(letter) for letter in entry.word] for entry in members], np.int64)

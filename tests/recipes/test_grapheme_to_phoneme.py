@@ -6,13 +6,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from deepvoice.recipes.grapheme_to_phoneme.align import align
+from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.batches import WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.evaluate import main as evaluate
-from deepvoice.recipes.grapheme_to_phoneme.lexicon import read_cmudict, split_of, word_families
+from deepvoice.recipes.grapheme_to_phoneme.lexicon import read_cmudict, split_of, split_words, word_families
 from deepvoice.recipes.grapheme_to_phoneme.prepare import build, read, write
 from deepvoice.recipes.grapheme_to_phoneme.score import edit_distance, score
+from deepvoice.recipes.grapheme_to_phoneme.teacher_lexicon import from_misaki, unrelated
 from deepvoice.recipes.grapheme_to_phoneme.train import ModelSettings, Settings, TrainingSettings, default_config, run
 from deepvoice.text.phones import PHONES
 
@@ -20,7 +21,8 @@ SOUNDS = {"b": "B", "d": "D", "k": "K", "t": "T", "s": "S", "a": "AE1", "i": "IH
 SETTINGS = Settings(
     model=ModelSettings(letter_dim=8, encoder_layers=1, encoder_dim=12, decoder_dim=16, unit_dim=8, dropout=0.1),
     training=TrainingSettings(
-        epochs=1.0, letters_per_batch=60, learning_rate=1e-2, weight_decay=0.0, ema=0.5, clip=1.0, forget=0.1,
+        epochs=1.0, mixed=0.5, letters_per_batch=60,
+        learning_rate=1e-2, weight_decay=0.0, ema=0.5, clip=1.0, forget=0.1,
         smoothing=0.0, evaluate_every=1000, seed=0,
     ),
 )  # fmt: skip
@@ -69,14 +71,40 @@ def test_split_is_fixed_and_about_92_4_4():
 def test_alignment_gives_each_letter_its_sound():
     words = made_up_words()
     pairs = [(word, said[0]) for word, said in words.items()]
-    units = dict(zip(words, align(pairs), strict=True))
+    units = dict(zip(words, align(fit(pairs), pairs), strict=True))
     assert units["bax"] == ("B", "AE1", "K S")
     assert units["diss"] == ("D", "IH1", "S", "")  # the first of a double consonant carries the phone
     assert all(" ".join(filter(None, units[word])).split() == list(said[0]) for word, said in words.items())
 
 
 def test_alignment_refuses_more_than_two_phones_a_letter():
-    assert align([("w", tuple("D AH1 B AH0 L Y UW0".split())), ("a", ("AH0",))]) == [None, ("AH0",)]
+    pairs = [("w", tuple("D AH1 B AH0 L Y UW0".split())), ("a", ("AH0",))]
+    assert align(fit(pairs), pairs) == [None, ("AH0",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "phones"),
+    [
+        ("pˈɔpəɹˌIzd", "P AO1 P ER0 AY2 Z D"),
+        ("ɡɹˈɪɾiəɹ", "G R IH1 T IY0 ER0"),
+        ("jˌunəfˌɔɹm", "Y UW2 N AH0 F AO2 R M"),
+        ("ɑkənˈɑʔn", "AA0 K AH0 N AA1 T AH0 N"),
+        ("trɑ̃", None),
+        ("", None),
+    ],
+)
+def test_teacher_notation_to_arpabet(text, phones):
+    assert from_misaki(text) == (tuple(phones.split()) if phones else None)
+
+
+def test_extra_words_join_training_unless_related_to_held_out_ones():
+    words = made_up_words()
+    splits = split_words(words)
+    held = next(word for word, split in splits.items() if split != "train")
+    extra = {held + "s": (*words[held][0], "S"), held: words[held][0], "zzzkat": ("K", "AE1", "T")}
+    assert unrelated(extra, splits) == {"zzzkat": ("K", "AE1", "T")}
+    entries, _ = build(words, {"kattida": tuple("K AE1 T IH1 D AE1".split())}, min_count=1)
+    assert [entry.word for entry in entries if entry.extra] == ["kattida"]
 
 
 def test_edit_distance_and_score():
