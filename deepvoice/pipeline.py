@@ -272,12 +272,12 @@ class SpeechStream:
         edges = np.concatenate([[0], np.cumsum(plan.durations_P)])
         seconds = [done / self.sample_rate + int(edge) * frame_seconds for edge in edges]
         heard: dict[int, tuple[float, float]] = {}
-        for i, (symbol, word) in enumerate(zip(plan.sequence.symbols, plan.sequence.word_of, strict=True)):
+        for i, (symbol, place) in enumerate(zip(plan.sequence.symbols, plan.sequence.word_of, strict=True)):
             voiced = prosody.voiced_F[edges[i] : edges[i + 1]]
             f0 = float(prosody.f0_F[edges[i] : edges[i + 1]][voiced].mean()) if voiced.any() else 0.0
             self.phones.append(Phone(symbol=symbol, start=seconds[i], end=seconds[i + 1], f0=f0))
-            if word >= 0:
-                heard[word] = (heard.get(word, (seconds[i], 0.0))[0], seconds[i + 1])
+            if place >= 0:
+                heard[place] = (heard.get(place, (seconds[i], 0.0))[0], seconds[i + 1])
         for number, word in enumerate(sentence.words):
             if number in heard:
                 start, end = heard[number]

