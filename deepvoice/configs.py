@@ -146,7 +146,7 @@ class VocoderConfig:
     levels: int = 256  # A
     history: int = 16  # M, past samples that enter the trunk
     head_history: int = 8  # J, past samples that enter each head
-    harmonics: int = 32  # Q, harmonics of the pitch phase given to the trunk
+    harmonics: int = 8  # Q, harmonics of the pitch phase given to the trunk
     lpc_order: int = 16  # K, 0 = no linear prediction
     pre_emphasis: float = 0.85
     signal_gain: float = 16.0  # brings the pre-emphasised signal near unit size
