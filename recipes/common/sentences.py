@@ -3,7 +3,7 @@
 `build` checks a corpus once and writes one file per split; training and evaluation read nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
-from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.features import FeatureCache, Features
 from deepvoice.text.phones import NUM_SILENCES, SYMBOLS
 from deepvoice.text.sequence import PhoneSequence
 
@@ -62,10 +62,18 @@ def _pack(sentences: Sequence[Sentence]) -> dict[str, NDArray[Any]]:
     }
 
 
-def build(manifest: Path, alignments: Path, out: Path, features: Path | None = None) -> dict[str, int]:
-    """Write train.npz, dev.npz and test.npz into `out`; with `features` (a feature cache) they hold F0 too.
+def build(
+    manifest: Path,
+    alignments: Path,
+    out: Path,
+    features: Path | None = None,
+    f0_of: Callable[[Features], NDArray[np.float32]] | None = None,
+) -> dict[str, int]:
+    """Write train.npz, dev.npz and test.npz into `out`; utterances that the aligner left out are left out here.
 
-    Utterances that the aligner left out are left out here. Returns the number of sentences of each split.
+    features: the feature cache, by default features/ beside the manifest
+    f0_of: what F0 the sentences are given; none when it is None
+    Returns the number of sentences of each split. An alignment that does not fit raises ValueError with its utterance.
     """
     cache = FeatureCache(features or manifest.parent / "features", MelSpec())
     aligned = read_alignments(alignments)
@@ -79,7 +87,7 @@ def build(manifest: Path, alignments: Path, out: Path, features: Path | None = N
                 continue
             durations = aligned[row["id"]]
             _check(row, durations, cache.frames(row["id"]))
-            f0_F = np.array(cache[row["id"]].f0_F) if features is not None else np.zeros(0, np.float32)
+            f0_F = np.zeros(0, np.float32) if f0_of is None else np.array(f0_of(cache[row["id"]]))
             sentences.append(
                 Sentence(
                     name=str(row["id"]),

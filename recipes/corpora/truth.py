@@ -3,7 +3,7 @@
 The teacher's graph holds the duration of every phoneme character (frames of 25 ms) in an internal tensor and has the
 pitch as an output (frames of 12.5 ms). Both are merged to our phones and written to `truth/truth.jsonl` beside the
 manifest, one row an utterance: {"id", "durations_ms": one per symbol, "f0_hz": one per 12.5 ms, 0 where the teacher has
-none, "voiced": one digit per 12.5 ms, 1 where the pitch is also heard}.
+none, "heard_db": one per 12.5 ms, how loud the pitch is heard there relative to the loudest of the sentence}.
 
     python -m deepvoice.recipes.corpora.truth corpus/manifest.jsonl [--training-rows 300]
 """
@@ -25,7 +25,7 @@ F0_FRAME_MS = 12.5
 DURATIONS = "/Clip_output_0"  # internal tensor of hibari-tts 0.2: frames of each id, after rounding and clipping
 VOICED_HZ = 40.0  # the teacher's pitch output is near zero where it is unvoiced
 HEARD_BINS = slice(2, 50)  # 40 to 1000 Hz of the teacher's spectrum (20 Hz a bin): where voicing is heard
-HEARD_RANGE = 7.0  # harmonic power this far (natural log, 30 dB) below the sentence's loudest is not heard
+UNHEARD_DB = -60.0  # what frames without pitch are given
 TRUTH_FILE = "truth/truth.jsonl"
 
 
@@ -54,15 +54,17 @@ def merge_durations(frames: Sequence[float], owners: Sequence[int], symbols: Seq
     return merged * FRAME_MS
 
 
-def heard_voicing(f0_F: NDArray[np.float32], harmonics_BF: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Tell in which frames the teacher's pitch is heard.
+def heard_decibels(f0_F: NDArray[np.float32], harmonics_BF: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Tell how loud the teacher's pitch is heard in every frame.
 
     f0_F: Hz; harmonics_BF: log magnitude of the harmonic part of its spectrum, [601, F]
     The teacher has a pitch in a quarter of all frames whose harmonic part is silent (devoiced phones, closures); no
     listener and no tracker can tell a pitch there.
+    Returns float64 [F], decibels relative to the 95th percentile of the sentence, at least UNHEARD_DB.
     """
-    power_F = np.log(np.exp(2.0 * harmonics_BF[HEARD_BINS].astype(np.float64)).sum(axis=0) + 1e-12)
-    return (f0_F > VOICED_HZ) & (power_F > np.quantile(power_F, 0.95) - HEARD_RANGE)
+    power_F = 10.0 * np.log10(np.exp(2.0 * harmonics_BF[HEARD_BINS].astype(np.float64)).sum(axis=0) + 1e-12)
+    relative_F = np.maximum(power_F - np.quantile(power_F, 0.95), UNHEARD_DB)
+    return np.where(f0_F > VOICED_HZ, relative_F, UNHEARD_DB)
 
 
 class TruthReader:
@@ -96,7 +98,7 @@ class TruthReader:
             "id": utterance["id"],
             "durations_ms": merge_durations(frames.ravel().tolist(), owners, symbols).tolist(),
             "f0_hz": [round(float(hz), 1) for hz in f0_hz],
-            "voiced": "".join("01"[int(heard)] for heard in heard_voicing(f0.ravel(), harmonics[0])),
+            "heard_db": [round(float(db), 1) for db in heard_decibels(f0.ravel(), harmonics[0])],
         }
 
 

@@ -26,6 +26,7 @@ from deepvoice.recipes.corpora.truth import F0_FRAME_MS, read_truth
 from deepvoice.voice import load_voice
 
 FRAME_MS = 5.0
+HEARD_DB = -30.0  # the teacher's pitch counts as voiced down to this level below the loudest of the sentence
 Contour = tuple[NDArray[np.float32], NDArray[np.bool_]]  # F0 in Hz [F], continuous; voiced [F]
 Predictor = Callable[[Sentence], Contour]
 
@@ -60,11 +61,10 @@ def teacher_contour(row: Mapping[str, Any], frames: int) -> Contour:
 
     row: of truth.jsonl, one value per 12.5 ms
     """
-    heard = np.array([digit == "1" for digit in row["voiced"]])
     f0 = interpolate_unvoiced(np.asarray(row["f0_hz"], np.float32))
     place = (np.arange(frames) + 0.5) * FRAME_MS / F0_FRAME_MS - 0.5  # middle of our frame, in the teacher's frames
-    nearest = np.clip(np.rint(place).astype(np.int64), 0, len(f0) - 1)
-    return np.interp(place, np.arange(len(f0)), f0).astype(np.float32), heard[nearest]
+    heard = np.interp(place, np.arange(len(f0)), np.asarray(row["heard_db"]))
+    return np.interp(place, np.arange(len(f0)), f0).astype(np.float32), heard > HEARD_DB
 
 
 def row(predict: Predictor, sentences: Sequence[Sentence], references: Mapping[str, Contour]) -> dict[str, float]:

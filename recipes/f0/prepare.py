@@ -9,7 +9,19 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.audio.mel import MelSpec
+from deepvoice.recipes.common.features import Features
 from deepvoice.recipes.common.sentences import build
+from deepvoice.recipes.f0.voicing import heard
+
+
+def heard_f0(features: Features) -> NDArray[np.float32]:
+    """Return the tracked F0 of an utterance, with frames unvoiced in which it is no longer heard."""
+    spec = MelSpec()
+    return heard(np.array(features.f0_F), features.audio_T.astype(np.float32) / 32767, spec.sample_rate, spec.hop)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.manifest,
         arguments.alignments or folder / "alignments.jsonl",
         arguments.out,
-        arguments.features or folder / "features",
+        arguments.features,
+        heard_f0,
     )
     print(", ".join(f"{count} sentences {part}" for part, count in counts.items()), "->", arguments.out)
     return 0

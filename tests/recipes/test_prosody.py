@@ -14,6 +14,8 @@ from deepvoice.recipes.duration import evaluate as duration_evaluate
 from deepvoice.recipes.duration import train as duration_train
 from deepvoice.recipes.f0 import evaluate as f0_evaluate
 from deepvoice.recipes.f0 import train as f0_train
+from deepvoice.recipes.f0.prepare import heard_f0
+from deepvoice.recipes.f0.voicing import heard
 from deepvoice.text.sequence import from_manifest
 
 SYMBOLS = "sil S AA1 T , M IY1 . "
@@ -64,7 +66,7 @@ def truth_beside(manifest, sentences):
                 "id": sentence.name,
                 "durations_ms": (sentence.durations_P * 5.0).tolist(),
                 "f0_hz": f0.tolist(),
-                "voiced": "".join("01"[int(v > 0)] for v in f0),
+                "heard_db": [0.0 if hertz else -60.0 for hertz in f0.tolist()],
             }
         )
     (manifest.parent / "truth").mkdir()
@@ -108,7 +110,7 @@ def test_corpus_becomes_tables(tmp_path):
     durations = [FRAMES[s] for s in SYMBOLS.split()]
     aligned.write_text("\n".join(json.dumps({"id": row["id"], "durations": durations}) for row in rows))
     build_cache(manifest, tmp_path / "features", MelSpec())
-    counts = tables.build(manifest, aligned, tmp_path / "out", tmp_path / "features")
+    counts = tables.build(manifest, aligned, tmp_path / "out", f0_of=heard_f0)
     assert counts == {"train": 18, "dev": 1, "test": 1}
     first = tables.load(tmp_path / "out" / "train.npz")[0]
     assert len(first.f0_F) == first.durations_P.sum() == 61
@@ -117,6 +119,16 @@ def test_corpus_becomes_tables(tmp_path):
         aligned.write_text("\n".join(json.dumps({"id": row["id"], "durations": wrong}) for row in rows))
         with pytest.raises(ValueError, match="u0"):
             tables.build(manifest, aligned, tmp_path / "out")
+
+
+def test_pitch_that_dies_away_is_not_voiced():
+    rate, hop, frames = 24000, 120, 200
+    time = np.arange(frames * hop) / rate
+    tone = np.sin(2 * np.pi * 200 * time) * np.where(time < 0.5, 0.3, 0.003)
+    f0 = np.full(frames, 200, np.float32)
+    kept = heard(f0, tone.astype(np.float32), rate, hop)
+    assert (kept[5:95] == 200).all() and (kept[105:] == 0).all()
+    assert (heard(np.zeros(frames, np.float32), tone.astype(np.float32), rate, hop) == 0).all()
 
 
 def test_batches_cover_every_sentence_once_an_epoch():
