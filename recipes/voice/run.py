@@ -84,12 +84,11 @@ def align(places: Places) -> list[Command]:
 
 
 def vocoder(places: Places) -> list[Command]:
-    """Train the conditioner, predict all spectra with it, and train the WaveNet on them."""
-    manifest, spectra = str(places.manifest), str(places.work / "data" / "spectra")
+    """Train the conditioner on the alignments, and the WaveNet on the spectra of the recordings."""
+    manifest = str(places.manifest)
     return [
         ("vocoder.train_conditioner", manifest, "--out", str(places.runs / "conditioner")),
-        ("vocoder.spectra", manifest, "--conditioner", places.checkpoint("conditioner"), "--out", spectra),
-        ("vocoder.train", manifest, "--out", str(places.runs / "vocoder"), "--spectra", spectra),
+        ("vocoder.train", manifest, "--out", str(places.runs / "vocoder")),
     ]
 
 
