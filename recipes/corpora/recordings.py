@@ -1,6 +1,7 @@
 """Recordings of any kind -> mono audio at the corpus rate with short, even margins of silence."""
 
 import shutil
+import struct
 import subprocess
 from dataclasses import dataclass
 from math import gcd
@@ -34,7 +35,7 @@ def read_audio(path: Path) -> tuple[FloatArray, int]:
     if not path.is_file():
         raise ValueError(f"{path} is missing; every transcript needs its recording")
     if path.suffix.lower() not in _SOUND_FILES:
-        return _decode_with_ffmpeg(path), SAMPLE_RATE
+        return _decode_with_ffmpeg(path)
     try:
         samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
@@ -42,28 +43,15 @@ def read_audio(path: Path) -> tuple[FloatArray, int]:
     return samples.mean(axis=1, dtype=np.float32), int(rate)
 
 
-def _decode_with_ffmpeg(path: Path) -> FloatArray:
+def _decode_with_ffmpeg(path: Path) -> tuple[FloatArray, int]:
     if shutil.which("ffmpeg") is None:
         raise ValueError(f"{path} needs ffmpeg to be decoded; install ffmpeg")
-    command = [
-        "ffmpeg",
-        "-v",
-        "error",
-        "-nostdin",
-        "-i",
-        str(path),
-        "-f",
-        "f32le",
-        "-ac",
-        "1",
-        "-ar",
-        str(SAMPLE_RATE),
-        "-",
-    ]
+    command = ["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-f", "au", "-ac", "1", "-c:a", "pcm_f32be", "-"]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         raise ValueError(f"{path} cannot be decoded: {done.stderr.decode(errors='replace').strip()[:200]}")
-    return np.frombuffer(done.stdout, "<f4").astype(np.float32)
+    offset, _, _, rate = struct.unpack(">4I", done.stdout[4:20])  # the header of an .au stream needs no length
+    return np.frombuffer(done.stdout, ">f4", offset=offset).astype(np.float32), int(rate)
 
 
 def to_rate(samples_T: FloatArray, rate: int, target: int = SAMPLE_RATE) -> FloatArray:

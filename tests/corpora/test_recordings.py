@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import soundfile
@@ -34,6 +36,29 @@ def test_formats_and_channels(tmp_path, name, subtype):
     assert rate == 44100
     assert samples.ndim == 1
     assert 0.1 < np.abs(samples).max() < 0.2
+
+
+FAKE_FFMPEG = """#!{python}
+import struct, sys
+if "broken" in " ".join(sys.argv):
+    sys.exit("Invalid data found")
+sys.stdout.buffer.write(b".snd" + struct.pack(">5I", 24, 0xFFFFFFFF, 6, 16000, 1) + struct.pack(">3f", 0.0, 0.5, -0.5))
+"""
+
+
+def test_what_libsndfile_does_not_know_is_decoded_by_ffmpeg(tmp_path, monkeypatch):
+    (tmp_path / "ffmpeg").write_text(FAKE_FFMPEG.format(python=sys.executable))
+    (tmp_path / "ffmpeg").chmod(0o755)
+    for name in ("a.g722", "broken.g722"):
+        (tmp_path / name).write_bytes(b"anything")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    samples, rate = read_audio(tmp_path / "a.g722")
+    assert (samples.tolist(), rate) == ([0.0, 0.5, -0.5], 16000)
+    with pytest.raises(ValueError, match=r"broken\.g722 cannot be decoded: Invalid data"):
+        read_audio(tmp_path / "broken.g722")
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match="install ffmpeg"):
+        read_audio(tmp_path / "a.g722")
 
 
 def test_a_missing_or_broken_file_is_named(tmp_path):
