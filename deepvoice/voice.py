@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice import configs
-from deepvoice.config import from_dict, require_range, to_dict
+from deepvoice.config import from_dict, require_range
 from deepvoice.errors import ConfigError, VoiceError
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
@@ -54,7 +54,7 @@ _SAMPLE_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz; the rates that every o
 _MAX_MANIFEST = 1 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes of a safetensors header
 _MAX_VALUES = 32 << 20  # values in one module
-_MAX_MAGNITUDE = 65504.0  # largest float16
+MAX_MAGNITUDE = 65504.0  # largest float16
 _TYPES: dict[str, str] = {"F16": "<f2", "F32": "<f4"}  # of tensors on disk
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PACK = "python -m deepvoice.recipes.voice.pack"
@@ -291,9 +291,9 @@ def _tensor(label: str, entry: Mapping[str, Any], shape: tuple[int, ...]) -> NDA
     if tuple(entry["shape"]) != shape or len(entry["data"]) != math.prod(shape) * kind.itemsize:
         raise VoiceError(f"{label} has the shape {tuple(entry['shape'])}; expected {shape}")
     values = np.frombuffer(entry["data"], kind).astype(np.float32).reshape(shape)
-    if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > _MAX_MAGNITUDE):
+    if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > MAX_MAGNITUDE):
         raise VoiceError(
-            f"{label} has values that are not finite numbers of at most {_MAX_MAGNITUDE:g}; retrain or repack"
+            f"{label} has values that are not finite numbers of at most {MAX_MAGNITUDE:g}; retrain or repack"
         )
     return values
 
@@ -318,86 +318,3 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(table) != len(pairs):
         raise ValueError("a key appears twice")
     return table
-
-
-def write_voice(
-    folder: Path,
-    *,
-    name: str,
-    features: str,
-    module_configs: Mapping[str, Any],
-    tensors: Mapping[str, Mapping[str, NDArray[Any]]],
-    licence: str,
-    provenance: str,
-    synthesis: SynthesisDefaults | None = None,
-    scores: Mapping[str, Any] | None = None,
-    training: Mapping[str, Any] | None = None,
-    language: str = "en-US",
-) -> None:
-    """Write a voice folder, float16, and read it back as the check.
-
-    features: the feature hash that all modules share
-    module_configs, tensors: by module name; tensors by torch's names
-    Raises VoiceError when a tensor is missing, has another shape or does not fit float16.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    entries = {}
-    for module in MODULES:
-        shapes = expected_shapes(module, module_configs[module])
-        raw = _serialise(module, shapes, tensors[module])
-        _replace(folder / f"{module}.safetensors", raw)
-        entries[module] = ModuleEntry(
-            config=to_dict(module_configs[module]),
-            file=f"{module}.safetensors",
-            sha256=hashlib.sha256(raw).hexdigest(),
-            tensors=shapes,
-        )
-    manifest = VoiceManifest(
-        format_version=FORMAT_VERSION,
-        name=name,
-        language=language,
-        sample_rate=module_configs["vocoder"].mel.sample_rate,
-        phone_set=PhoneSet(symbols=SYMBOLS, hash=phone_set_hash()),
-        features=features,
-        modules=entries,
-        licence=licence,
-        provenance=provenance,
-        synthesis=synthesis or SynthesisDefaults(),
-        scores=scores or {},
-        training=training or {},
-    )
-    write_manifest(folder, manifest)
-    load_voice(folder.absolute())
-
-
-def write_manifest(folder: Path, manifest: VoiceManifest) -> None:
-    """Write voice.json, one setting a line, tensor shapes on one line each."""
-    text = json.dumps(to_dict(manifest), indent=1, ensure_ascii=False, allow_nan=False)
-    text = re.sub(r"\[\n\s*([^\[\]{}]*?)\n\s*\]", lambda match: "[" + re.sub(r"\s*\n\s*", " ", match[1]) + "]", text)
-    _replace(folder / MANIFEST, (text + "\n").encode())
-
-
-def _serialise(module: str, shapes: Shapes, tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    from safetensors.numpy import save
-
-    if set(tensors) != set(shapes):
-        odd = sorted(set(tensors) ^ set(shapes))[0]
-        raise VoiceError(f"{module}: the tensor {odd!r} is {'missing' if odd in shapes else 'not part of the config'}")
-    halves = {}
-    for name, shape in shapes.items():
-        values = np.asarray(tensors[name], np.float32)
-        if values.shape != shape:
-            raise VoiceError(f"{module}: {name} has the shape {values.shape}; expected {shape}")
-        if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > _MAX_MAGNITUDE):
-            raise VoiceError(f"{module}: {name} has values beyond float16; the training diverged")
-        halves[name] = np.ascontiguousarray(values.astype(np.float16))
-    return save(halves)
-
-
-def _replace(path: Path, raw: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_bytes(raw)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Serving speech over HTTP."""

@@ -20,7 +20,8 @@ from deepvoice.configs import (
     SegmentationConfig,
     VocoderConfig,
 )
-from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes, write_voice
+from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes
+from deepvoice.voice_writer import write_voice
 
 TINY_CONFIGS: dict[str, Any] = {
     "segmentation": SegmentationConfig(channels=8, hidden=8, layers=1),

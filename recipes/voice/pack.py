@@ -23,7 +23,8 @@ from deepvoice.errors import ConfigError, DeepVoiceError, VoiceError
 from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.text.phones import phone_set_hash
-from deepvoice.voice import MODULES, SynthesisDefaults, write_voice
+from deepvoice.voice import MODULES, SynthesisDefaults
+from deepvoice.voice_writer import write_voice
 
 CHECKPOINTS = ("segmentation", "grapheme_to_phoneme", "duration", "f0", "conditioner", "vocoder")
 TEXT_ONLY = ("grapheme_to_phoneme",)  # learns from words alone, so it has no features

@@ -17,8 +17,8 @@ from deepvoice.voice import (
     load_voice,
     read_manifest,
     voice_names,
-    write_manifest,
 )
+from deepvoice.voice_writer import write_manifest
 
 
 @pytest.fixture

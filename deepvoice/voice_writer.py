@@ -1,0 +1,111 @@
+"""Write a voice folder: what `recipes/voice/pack.py` and the tests use; `deepvoice.voice` is the reader."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.config import to_dict
+from deepvoice.errors import VoiceError
+from deepvoice.text.phones import SYMBOLS, phone_set_hash
+from deepvoice.voice import (
+    FORMAT_VERSION,
+    MANIFEST,
+    MAX_MAGNITUDE,
+    MODULES,
+    ModuleEntry,
+    PhoneSet,
+    Shapes,
+    SynthesisDefaults,
+    VoiceManifest,
+    expected_shapes,
+    load_voice,
+)
+
+
+def write_voice(
+    folder: Path,
+    *,
+    name: str,
+    features: str,
+    module_configs: Mapping[str, Any],
+    tensors: Mapping[str, Mapping[str, NDArray[Any]]],
+    licence: str,
+    provenance: str,
+    synthesis: SynthesisDefaults | None = None,
+    scores: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    language: str = "en-US",
+) -> None:
+    """Write a voice folder, float16, and read it back as the check.
+
+    features: the feature hash that all modules share
+    module_configs, tensors: by module name; tensors by torch's names
+    Raises VoiceError when a tensor is missing, has another shape or does not fit float16.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = {}
+    for module in MODULES:
+        shapes = expected_shapes(module, module_configs[module])
+        raw = _serialise(module, shapes, tensors[module])
+        _replace(folder / f"{module}.safetensors", raw)
+        entries[module] = ModuleEntry(
+            config=to_dict(module_configs[module]),
+            file=f"{module}.safetensors",
+            sha256=hashlib.sha256(raw).hexdigest(),
+            tensors=shapes,
+        )
+    manifest = VoiceManifest(
+        format_version=FORMAT_VERSION,
+        name=name,
+        language=language,
+        sample_rate=module_configs["vocoder"].mel.sample_rate,
+        phone_set=PhoneSet(symbols=SYMBOLS, hash=phone_set_hash()),
+        features=features,
+        modules=entries,
+        licence=licence,
+        provenance=provenance,
+        synthesis=synthesis or SynthesisDefaults(),
+        scores=scores or {},
+        training=training or {},
+    )
+    write_manifest(folder, manifest)
+    load_voice(folder.absolute())
+
+
+def write_manifest(folder: Path, manifest: VoiceManifest) -> None:
+    """Write voice.json, one setting a line, tensor shapes on one line each."""
+    text = json.dumps(to_dict(manifest), indent=1, ensure_ascii=False, allow_nan=False)
+    text = re.sub(r"\[\n\s*([^\[\]{}]*?)\n\s*\]", lambda match: "[" + re.sub(r"\s*\n\s*", " ", match[1]) + "]", text)
+    _replace(folder / MANIFEST, (text + "\n").encode())
+
+
+def _serialise(module: str, shapes: Shapes, tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    from safetensors.numpy import save
+
+    if set(tensors) != set(shapes):
+        odd = sorted(set(tensors) ^ set(shapes))[0]
+        raise VoiceError(f"{module}: the tensor {odd!r} is {'missing' if odd in shapes else 'not part of the config'}")
+    halves = {}
+    for name, shape in shapes.items():
+        values = np.asarray(tensors[name], np.float32)
+        if values.shape != shape:
+            raise VoiceError(f"{module}: {name} has the shape {values.shape}; expected {shape}")
+        if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > MAX_MAGNITUDE):
+            raise VoiceError(f"{module}: {name} has values beyond float16; the training diverged")
+        halves[name] = np.ascontiguousarray(values.astype(np.float16))
+    return save(halves)
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(raw)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
