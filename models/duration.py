@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from deepvoice.configs import DurationConfig
 from deepvoice.models.phone_encoder import PhoneEncoder
 
-
 _TYPICAL = 2.7  # ln(1 + frames)
 _TYPICAL_SPREAD = 0.6
 
 
 class Duration(nn.Module):
     """Predicts a distribution over duration buckets for every phone."""
+
+    centres_A: Tensor
 
     def __init__(self, config: DurationConfig) -> None:
         super().__init__()

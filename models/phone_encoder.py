@@ -26,14 +26,15 @@ def bidirectional_gru(gru: nn.GRU, x_BTC: Tensor, lengths_B: Tensor) -> Tensor:
     Equal to torch's packed sequences, and faster to train on CPUs: both directions share each step, and the backward
     pass does not fill a tensor of the whole length for every step.
     """
+    forward, backward = gru.all_weights  # each: weight_ih, weight_hh, bias_ih, bias_hh
     both_TDBG = torch.stack(
         [
-            nn.functional.linear(x_BTC, gru.weight_ih_l0, gru.bias_ih_l0),
-            nn.functional.linear(reverse(x_BTC, lengths_B), gru.weight_ih_l0_reverse, gru.bias_ih_l0_reverse),
+            nn.functional.linear(x_BTC, forward[0], forward[2]),
+            nn.functional.linear(reverse(x_BTC, lengths_B), backward[0], backward[2]),
         ]
     ).permute(2, 0, 1, 3)
-    weight_DHG = torch.stack([gru.weight_hh_l0.t(), gru.weight_hh_l0_reverse.t()])
-    bias_D1G = torch.stack([gru.bias_hh_l0, gru.bias_hh_l0_reverse])[:, None]
+    weight_DHG = torch.stack([forward[1].t(), backward[1].t()])
+    bias_D1G = torch.stack([forward[3], backward[3]])[:, None]
     h_DBH = x_BTC.new_zeros(2, x_BTC.shape[0], gru.hidden_size)
     outputs = []
     for input_DBG in both_TDBG.contiguous().unbind(0):

@@ -61,6 +61,16 @@ class ResidualConv:
         return x_TC + y_TC
 
 
+def _gru_weights(tensors: Tensors, name: str, direction: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return one direction of a torch.nn.GRU as the arguments of `kernels.gru`."""
+    return (
+        tensors[f"{name}.weight_ih_l0{direction}"],
+        tensors[f"{name}.weight_hh_l0{direction}"],
+        tensors[f"{name}.bias_ih_l0{direction}"],
+        tensors[f"{name}.bias_hh_l0{direction}"],
+    )
+
+
 class PhoneEncoder:
     """Embedding and features of the phones, convolutions for the neighbourhood, a bi-GRU for the whole sentence."""
 
@@ -68,14 +78,11 @@ class PhoneEncoder:
         self._embedding_SC = tensors[f"{name}.embedding.weight"]
         self._features = (tensors[f"{name}.features.weight"], tensors[f"{name}.features.bias"])
         self._convs = [ResidualConv(tensors, f"{name}.convs.{i}", 1) for i in range(layers)]
-        parts = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-        self._forward = [tensors[f"{name}.gru.{part}"] for part in parts]
-        self._backward = [tensors[f"{name}.gru.{part}_reverse"] for part in parts]
+        self._forward = _gru_weights(tensors, f"{name}.gru", "")
+        self._backward = _gru_weights(tensors, f"{name}.gru", "_reverse")
 
     @staticmethod
-    def expected_shapes(
-        name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int
-    ) -> Shapes:
+    def expected_shapes(name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int) -> Shapes:
         """Return the tensors of the encoder."""
         shapes: Shapes = {f"{name}.embedding.weight": (len(SYMBOLS), channels)}
         shapes |= dense_shapes(f"{name}.features", channels, features)

@@ -3,7 +3,8 @@
     python -m deepvoice.recipes.duration.evaluate --data DIR --checkpoint FILE [--truth MANIFEST] [--split test]
 
 Durations come from the speaking half, in whole frames, as the voice speaks them. They are compared with the alignments
-and, where the manifest of a teacher corpus is given, with the teacher's own durations.
+and, where the manifest of a teacher corpus is given, with the teacher's own durations. Phones before a silence are also
+counted apart: the teacher's token of such a phone reaches far into the silence, its sound does not.
 """
 
 import argparse
@@ -25,9 +26,22 @@ from deepvoice.text.phones import NUM_SILENCES
 from deepvoice.voice import load_voice
 
 FRAME_MS = 5.0
-KINDS = ("phones", "pauses", "edges")  # edges: the silences before and after a sentence
+KINDS = ("phones", "last phones", "pauses", "edges")  # last: before a silence; edges: silences around the sentence
 Durations = NDArray[np.float64]  # [P] milliseconds
 Predictor = Callable[[Sentence], Durations]
+
+
+def without_offsets(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> Predictor:
+    """Remove the median difference of each symbol: where two ways of cutting sound into phones differ by convention."""
+    differences: defaultdict[str, list[float]] = defaultdict(list)
+    for sentence in sentences:
+        if sentence.name in targets:
+            for symbol, difference in zip(
+                sentence.sequence.symbols, predict(sentence) - targets[sentence.name], strict=True
+            ):
+                differences[symbol].append(float(difference))
+    medians = {symbol: float(np.median(values)) for symbol, values in differences.items()}
+    return lambda sentence: predict(sentence) - [medians[symbol] for symbol in sentence.sequence.symbols]
 
 
 def phone_means(sentences: Sequence[Sentence], scaled: bool) -> Predictor:
@@ -47,6 +61,17 @@ def phone_means(sentences: Sequence[Sentence], scaled: bool) -> Predictor:
     return predict
 
 
+def own_means(sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> Predictor:
+    """Return the mean duration of each symbol in the very targets that are scored: the hardest trivial baseline."""
+    sums: defaultdict[str, list[float]] = defaultdict(list)
+    for sentence in sentences:
+        if sentence.name in targets:
+            for symbol, duration in zip(sentence.sequence.symbols, targets[sentence.name], strict=True):
+                sums[symbol].append(float(duration))
+    means = {symbol: float(np.mean(values)) for symbol, values in sums.items()}
+    return lambda sentence: np.array([means[symbol] for symbol in sentence.sequence.symbols])
+
+
 def from_network(network: DurationNetwork) -> Predictor:
     """Return a trained model as a predictor."""
     return lambda sentence: network(sentence.sequence, sentence.speed) * FRAME_MS
@@ -54,9 +79,10 @@ def from_network(network: DurationNetwork) -> Predictor:
 
 def kinds_of(sentence: Sentence) -> NDArray[np.int64]:
     """Return the position in KINDS of every symbol, int64 [P]."""
-    kinds_P = (sentence.sequence.ids_P < NUM_SILENCES).astype(np.int64)
-    kinds_P[[0, -1]] = 2
-    return kinds_P
+    silent_P = sentence.sequence.ids_P < NUM_SILENCES
+    kinds_P = np.where(silent_P, 2, np.append(silent_P[1:], False))
+    kinds_P[[0, -1]] = 3
+    return kinds_P.astype(np.int64)
 
 
 def errors(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> list[Durations]:
@@ -72,22 +98,24 @@ def errors(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[s
 
 def row(by_kind: Sequence[Durations]) -> dict[str, float]:
     """Summarise errors in ms; an offset that all opening or closing silences share is not counted."""
-    phones, pauses, edges = by_kind
+    inner, last, pauses, edges = by_kind
+    phones = np.concatenate([inner, last])
     sides = [edges[side::2] - np.median(edges[side::2]) for side in (0, 1)]
     return {
         "phones": float(np.abs(phones).mean()),
-        "median": float(np.median(np.abs(phones))),
-        "bias": float(phones.mean()),
+        "inner": float(np.abs(inner).mean()),
+        "inner_median": float(np.median(np.abs(inner))),
+        "inner_bias": float(inner.mean()),
+        "last": float(np.abs(last).mean()),
         "pauses": float(np.abs(pauses).mean()) if len(pauses) else 0.0,
         "edges": float(np.abs(np.concatenate(sides)).mean()),
-        "phones_and_pauses": float(np.abs(np.concatenate([phones, pauses])).mean()),
     }
 
 
 def table(rows: Mapping[str, Mapping[str, float]]) -> str:
     """Return the rows as a Markdown table."""
-    heads = ("phones MAE", "median", "mean error", "pauses MAE", "edges MAE", "phones and pauses")
-    lines = ["| model, ms | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    heads = ("all phones", "not before a silence", "median", "mean error", "before a silence", "pauses", "edges")
+    lines = ["| mean absolute error, ms | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     for name, values in rows.items():
         lines.append("| " + " | ".join([name, *(f"{value:.1f}" for value in values.values())]) + " |")
     return "\n".join(lines)
@@ -133,7 +161,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         models["alignments themselves"] = lambda sentence: sentence.durations_P * FRAME_MS
     figures = {}
     for reference, targets in references.items():
-        figures[reference] = {name: row(errors(predict, held_out, targets)) for name, predict in models.items()}
+        compared = {"mean per phone of the reference": own_means(held_out, targets), **models}
+        if reference != "alignments":
+            model = models["duration model"]
+            compared["duration model, less one offset per symbol"] = without_offsets(model, held_out, targets)
+        figures[reference] = {name: row(errors(predict, held_out, targets)) for name, predict in compared.items()}
         print(f"{len(held_out)} {arguments.split} sentences against the {reference}\n\n{table(figures[reference])}\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
