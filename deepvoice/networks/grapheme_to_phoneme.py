@@ -2,7 +2,7 @@
 
 The same arithmetic as `deepvoice.models.grapheme_to_phoneme`, one word at a time, with a beam over the units that
 the letters stand for. Hypotheses all have one unit per letter, so their probabilities compare directly; those that
-spell the same phones are added up at the end.
+say the same phones, stress aside, are added up at the end, and the likeliest stress of the likeliest phones is said.
 """
 
 import unicodedata
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from deepvoice import kernels
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import TextError, VoiceError
+from deepvoice.text.phones import base
 
 Array = NDArray[np.float32]
 LETTERS = "'abcdefghijklmnopqrstuvwxyz"
@@ -74,7 +75,7 @@ def _pieces(letters: str) -> Iterator[str]:
 class GraphemeToPhonemeNetwork:
     """Pronounce words that the lexicon lacks."""
 
-    def __init__(self, tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig, beam: int = 4) -> None:
+    def __init__(self, tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig, beam: int = 8) -> None:
         """Check and arrange the weights.
 
         tensors: float32 arrays named and shaped as `expected_shapes` says
@@ -129,14 +130,17 @@ class GraphemeToPhonemeNetwork:
     def _pronounce(self, letters: str) -> tuple[str, ...]:
         """Return the most probable phones of up to MAX_LETTERS letters; never empty."""
         gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
-        totals: dict[tuple[str, ...], float] = {}
+        totals: dict[tuple[str, ...], float] = {}  # log probability of each pronunciation
+        plain: dict[tuple[str, ...], float] = {}  # the same without stress
         for units, log_probability in self._search(gates_GG):
             phones = tuple(phone for unit in units for phone in self._phones[unit])
             if phones:
+                bases = tuple(map(base, phones))
                 totals[phones] = float(np.logaddexp(totals.get(phones, -np.inf), log_probability))
+                plain[bases] = float(np.logaddexp(plain.get(bases, -np.inf), log_probability))
         if not totals:  # every hypothesis is silent: let each letter sound
             return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
-        return max(totals, key=lambda phones: (totals[phones], phones))
+        return max(totals, key=lambda phones: (plain[tuple(map(base, phones))], totals[phones], phones))
 
     def _encode(self, letters_G: NDArray[np.int64]) -> Array:
         """Return the letters' part of the decoder's input gates, [letters, 3 * decoder_dim]."""

@@ -1,7 +1,7 @@
 """Score the grapheme-to-phoneme model on held-out word families, beside its baselines.
 
     python -m deepvoice.recipes.grapheme_to_phoneme.evaluate --data DIR (--checkpoint FILE | --voice NAME_OR_FOLDER)
-        [--split test] [--beam 4] [--g2p-en checkpoint20.npz] [--json FILE] [--errors N]
+        [--split test] [--beam 8] [--g2p-en checkpoint20.npz] [--json FILE] [--errors N]
 
 Rates are in percent. "lenient" ignores stress and accepts any listed pronunciation (the target); "strict" ignores
 stress and accepts the first listed one only; "stress" counts stress digits and accepts any listed pronunciation.
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
     source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--beam", type=int, default=4, help="hypotheses kept (1 is greedy)")
+    parser.add_argument("--beam", type=int, default=8, help="hypotheses kept (1 is greedy)")
     parser.add_argument("--g2p-en", type=Path, metavar="FILE", help="g2p_en/checkpoint20.npz out of the g2p-en wheel")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="list N of the wrong words")
