@@ -23,7 +23,8 @@ from deepvoice.voice import VoiceFolder
 FloatArray = NDArray[np.float32]
 
 _FADE_SECONDS = 0.005  # ramp at both edges of a sentence
-_TAIL_SECONDS = 0.05  # least silence after the last phone, so that final consonants ring out
+_LEAD_SECONDS = 0.1  # most silence before the first phone: the corpus has more, a listener should not wait for it
+_TAIL_SECONDS = (0.05, 0.3)  # least and most silence after the last phone; final consonants need some to ring out
 _PIECES = (8, 16, 32)  # frames of the first pieces of a sentence: short, for the first sound; then the last size
 _F0_RANGE = (30.0, 1000.0)  # Hz, after the pitch shift
 _LONGEST_SYMBOL = 1.0  # seconds, mean over a sentence at speed 1; more is a damaged duration model
@@ -95,7 +96,9 @@ class Synthesizer:
         with using(self._backend):
             durations_P = np.maximum(np.asarray(self._duration(sequence, speed), np.int64), 0)
         per_second = self.sample_rate / self.config.mel.hop
-        durations_P[-1] = max(int(durations_P[-1]), math.ceil(_TAIL_SECONDS * per_second))
+        least, most = (math.ceil(seconds * per_second) for seconds in _TAIL_SECONDS)
+        durations_P[0] = min(int(durations_P[0]), math.ceil(_LEAD_SECONDS * per_second))
+        durations_P[-1] = min(max(int(durations_P[-1]), least), most)
         frames = int(durations_P.sum())
         if frames > (len(sequence) + 2) * _LONGEST_SYMBOL * per_second / min(speed, 1.0):
             raise VoiceError(
