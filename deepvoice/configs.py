@@ -5,7 +5,7 @@ from and to plain dicts; limits raise `ConfigError`.
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deepvoice.audio.mel import MelSpec
 from deepvoice.config import require_range
@@ -54,7 +54,7 @@ class DurationConfig:
         return CONTEXT_FEATURES + 1
 
     def bucket_centres(self) -> list[float]:
-        """Return the durations that the buckets stand for, in frames: 0, 1, 2 and so on, then growing by bucket_ratio."""
+        """Return the durations that the buckets stand for, in frames: 0, 1, 2 and so on, then by bucket_ratio."""
         centres = [0.0]
         while len(centres) < self.buckets:
             centres.append(max(centres[-1] + 1.0, centres[-1] * self.bucket_ratio))
@@ -151,8 +151,8 @@ class VocoderConfig:
     pre_emphasis: float = 0.85
     signal_gain: float = 16.0  # brings the pre-emphasised signal near unit size
     code_scale: float = 8.0  # fills the range of the mu-law code with the residual
-    mel: MelSpec = MelSpec()
-    conditioner: ConditionerConfig = ConditionerConfig()
+    mel: MelSpec = field(default_factory=MelSpec)
+    conditioner: ConditionerConfig = field(default_factory=ConditionerConfig)
 
     def __post_init__(self) -> None:
         limits = {
@@ -207,7 +207,7 @@ class GraphemeToPhonemeConfig:
         for unit in self.units[1:]:
             phones = unit.split(" ")
             if len(phones) > 4 or not set(phones) <= set(PHONES):
-                raise ConfigError(f"units hold {unit[:40]!r}; expected one to four ARPAbet phones joined by single spaces")
+                raise ConfigError(f"units hold {unit[:40]!r}; expected one to four ARPAbet phones joined by spaces")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

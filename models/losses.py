@@ -33,5 +33,5 @@ def cross_entropy(logits_NA: torch.Tensor, codes_N: torch.Tensor, weight_N: torc
     logits_NA: [N, A]; codes_N: int64 [N]; weight_N: float32 [N], the mean divides by its sum
     The result can be differentiated once (the backward pass reuses the buffer of the forward pass).
     """
-    loss: torch.Tensor = _CrossEntropy.apply(logits_NA, codes_N, weight_N)
+    loss: torch.Tensor = _CrossEntropy.apply(logits_NA, codes_N, weight_N)  # type: ignore[no-untyped-call]
     return loss

@@ -61,8 +61,9 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
 
 @contextlib.contextmanager
 def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter]:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0, **quiet) as process:  # nothing to flush at its end
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    # bufsize 0: nothing to flush at its end
+    with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, bufsize=0) as process:
         stdin, stderr = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stderr)
         try:
             # A player that cannot open its device ends early; its own message then says more than the broken pipe.

@@ -61,7 +61,7 @@ class ResidualConv:
         return x_TC + y_TC
 
 
-def _gru_weights(tensors: Tensors, name: str, direction: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def gru_weights(tensors: Tensors, name: str, direction: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return one direction of a torch.nn.GRU as the arguments of `kernels.gru`."""
     return (
         tensors[f"{name}.weight_ih_l0{direction}"],
@@ -78,8 +78,8 @@ class PhoneEncoder:
         self._embedding_SC = tensors[f"{name}.embedding.weight"]
         self._features = (tensors[f"{name}.features.weight"], tensors[f"{name}.features.bias"])
         self._convs = [ResidualConv(tensors, f"{name}.convs.{i}", 1) for i in range(layers)]
-        self._forward = _gru_weights(tensors, f"{name}.gru", "")
-        self._backward = _gru_weights(tensors, f"{name}.gru", "_reverse")
+        self._forward = gru_weights(tensors, f"{name}.gru", "")
+        self._backward = gru_weights(tensors, f"{name}.gru", "_reverse")
 
     @staticmethod
     def expected_shapes(name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int) -> Shapes:

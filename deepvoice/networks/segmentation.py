@@ -10,7 +10,7 @@ import numpy as np
 from deepvoice import kernels
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import SegmentationConfig
-from deepvoice.networks.phone_encoder import Shapes, Tensors, dense_shapes
+from deepvoice.networks.phone_encoder import Shapes, Tensors, dense_shapes, gru_weights
 from deepvoice.text.phones import BASES
 
 MEL_MEAN, MEL_SCALE = -7.0, 4.0  # centre and spread of natural-log mel power of speech at a normal level
@@ -41,9 +41,8 @@ class SegmentationNetwork:
             (np.ascontiguousarray(tensors[f"{name}.weight"].transpose(0, 2, 1)), tensors[f"{name}.bias"])
             for name in names
         ]
-        parts = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-        self._forward = [tensors[f"gru.{part}"] for part in parts]
-        self._backward = [tensors[f"gru.{part}_reverse"] for part in parts]
+        self._forward = gru_weights(tensors, "gru", "")
+        self._backward = gru_weights(tensors, "gru", "_reverse")
         self._pair = (tensors["pair.weight"], tensors["pair.bias"])
         self._frame = (tensors["frame.weight"], tensors["frame.bias"])
 

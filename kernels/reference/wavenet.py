@@ -75,7 +75,7 @@ class State(Protocol):
     @property
     def output(self) -> FloatArray: ...  # noqa: D102
     @property
-    def queues_DR(self) -> FloatArray: ...  # noqa: D102, N802
+    def queues_DR(self) -> FloatArray: ...  # noqa: D102
 
 
 class Run:
