@@ -83,10 +83,10 @@ def frame_features(durations_P: NDArray[np.int64], step: int) -> tuple[NDArray[n
     """Spread the phones over frames, in steps of `step` frames of 5 ms.
 
     durations_P: int64 [P] frames, all >= 0, at least one > 0; their sum is F
-    Returns the phone at the start of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4] for the middle of
-    the step: position in the phone from 0 to 1, closeness to the phone's start and end (1 at the edge, 1/e after 25 ms),
-    and the logarithm of the phone's duration scaled to about [0, 1]. A middle beyond the end of its phone has position
-    1 and closeness 1 to the end.
+    Returns the phone at the start of every step, int64 [N] with N = ceil(F / step), and float32 [N, 4] for the middle
+    of the step: its position in the phone from 0 to 1, its closeness to the phone's start and end (1 at the edge, 1/e
+    after 25 ms), and the logarithm of the phone's duration scaled to about [0, 1]. A middle beyond the end of its phone
+    has a position and a closeness above 1, which tells where in the step the phone ends.
     """
     ends_P = np.cumsum(durations_P)
     starts_N = np.arange(0, int(ends_P[-1]), step)
