@@ -1,6 +1,8 @@
 """Draw a sentence as the README shows it: spectrogram, phones and pitch, waveform.
 
     python -m deepvoice.recipes.voice.picture "The ferry leaves at dawn." heart.png [--voice NAME_OR_FOLDER]
+
+The lines in the spectrogram are the times of the phones that the voice reports.
 """
 
 import argparse
