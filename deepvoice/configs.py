@@ -71,14 +71,14 @@ class DurationConfig:
 class F0Config:
     """Sizes of the F0 model and the range of the voice."""
 
-    channels: int = 96  # width of the embedding and of the convolutions over phones
+    channels: int = 128  # width of the embedding and of the convolutions over phones
     layers: int = 2  # convolutions over phones
     width: int = 5  # their taps, odd
-    recurrent: int = 64  # units of the bi-GRU over phones, each direction
-    frame_step: int = 2  # frames of 5 ms that one step of the frame level covers
+    recurrent: int = 96  # units of the bi-GRU over phones, each direction
+    frame_step: int = 4  # frames of 5 ms that one step of the frame level covers
     frame_channels: int = 96
     frame_width: int = 5  # taps of the convolutions over steps, odd
-    frame_dilations: tuple[int, ...] = (1, 2, 4, 1)
+    frame_dilations: tuple[int, ...] = (1, 2, 1)
     dropout: float = 0.1
     unvoiced_weight: float = 0.1  # share of unvoiced frames in the loss of F0
     log_mean: float = 5.2  # of ln(F0 / Hz) over the voiced frames of the corpus

@@ -62,9 +62,10 @@ def teacher_contour(row: Mapping[str, Any], frames: int) -> Contour:
     row: of truth.jsonl, one value per 12.5 ms
     """
     f0 = interpolate_unvoiced(np.asarray(row["f0_hz"], np.float32))
-    place = (np.arange(frames) + 0.5) * FRAME_MS / F0_FRAME_MS - 0.5  # middle of our frame, in the teacher's frames
-    heard = np.interp(place, np.arange(len(f0)), np.asarray(row["heard_db"]))
-    return np.interp(place, np.arange(len(f0)), f0).astype(np.float32), heard > HEARD_DB
+    time = (np.arange(frames) + 0.5) * FRAME_MS / F0_FRAME_MS  # middle of our frame, in the teacher's frames
+    # Its pitch value k is the middle of its frame k; its spectrum k is centred on the beginning (centred inverse STFT).
+    heard = np.interp(time, np.arange(len(f0)), np.asarray(row["heard_db"]))
+    return np.interp(time - 0.5, np.arange(len(f0)), f0).astype(np.float32), heard > HEARD_DB
 
 
 def row(predict: Predictor, sentences: Sequence[Sentence], references: Mapping[str, Contour]) -> dict[str, float]:

@@ -66,7 +66,7 @@ def truth_beside(manifest, sentences):
                 "id": sentence.name,
                 "durations_ms": (sentence.durations_P * 5.0).tolist(),
                 "f0_hz": f0.tolist(),
-                "heard_db": [0.0 if hertz else -60.0 for hertz in f0.tolist()],
+                "heard_db": [0.0 if hertz else -60.0 for hertz in [0.0, *f0.tolist()[:-1]]],
             }
         )
     (manifest.parent / "truth").mkdir()
