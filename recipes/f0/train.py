@@ -9,7 +9,6 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -182,7 +181,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
 
 def default_config() -> Path:
     """Return the path of the recipe's config.toml."""
-    return Path(str(resources.files(__package__) / "config.toml"))
+    return Path(__file__).with_name("config.toml")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
