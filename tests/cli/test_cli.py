@@ -194,7 +194,11 @@ def test_a_closed_pipe_is_no_traceback(tiny_voice):
 def test_an_interrupt_leaves_no_file(tiny_voice, tmp_path, number, status):
     command = [sys.executable, "-P", "-m", "deepvoice", "say", "-", "-o", str(tmp_path / "a.wav")]
     with subprocess.Popen(
-        [*command, "--voice", str(tiny_voice)], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--voice", str(tiny_voice)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a suite that runs in the background inherits an ignored interrupt, and would pass it on
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         process.stdin.write(b"The cat sat. " * 4000)
         process.stdin.close()
