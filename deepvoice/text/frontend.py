@@ -148,6 +148,8 @@ class FrontEnd:
         raise TextError(f"nothing in the text can be spoken: {text.strip()[:20]!r} has no word or number")
 
     def _drafts(self, text: str, collector: ReportCollector) -> Iterator[_Draft]:
+        if not isinstance(text, str):
+            raise TextError(f"the text is {type(text).__name__}; expected a string: decode bytes, join a list")
         known = self._is_known
         for chunk_start, chunk_end in sentences.chunks(text):
             cleaned = clean(text[chunk_start:chunk_end], chunk_start)

@@ -15,13 +15,15 @@ from deepvoice.text.vocabulary import (
     DOTTED,
     MONTH_ABBREVIATIONS,
     MONTHS,
+    UNITS,
 )
 
 LONGEST_WORD = 60  # letters; a longer run is no word and is spelled
 _SPELLED_AT_ONCE = 5  # letters of a long run that make one spoken unit
+_POWERS = {"²": "square", "³": "cubic"}
 _MONEY_PREFIXES = "USCANH"
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the raised digits, \w does
 _DOTTED = re.compile(r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _MONTH_DAY = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d:/]|,\d{3}|\.\d|\s?[ap]\.?m)")
@@ -151,11 +153,13 @@ def _read_month(scanner: Scanner, word: str, end: int) -> bool:
 
 def _read_word(scanner: Scanner, word: str, end: int) -> None:
     text, lower = scanner.text, word.lower()
-    if len(word) == 1:
+    if text[end : end + 1] in _POWERS and word in UNITS and (len(word) > 1 or word == "m"):
+        scanner.say(f"{_POWERS[text[end]]} {UNITS[word][1]}", end + 1)  # "in km²"
+    elif len(word) == 1:
         _read_single_letter(scanner, word, end)
     elif not word.isascii() and any(c in GREEK_NAMES for c in lower):
         scanner.drop(scanner.position, end, "other script")
-    elif word.islower() and not text[end : end + 1].isdigit():
+    elif word.islower() and not text[end : end + 1].isdecimal():
         scanner.say(lower, end, changed=False)
     elif len(word) <= 3 and word.isupper() and "&" in (text[end : end + 1], scanner.before):
         scanner.spell(word, end)  # "AT&T"
@@ -165,7 +169,7 @@ def _read_word(scanner: Scanner, word: str, end: int) -> None:
         scanner.spell(capitals[0], end, capitals[1])
     elif scanner.known(lower):
         scanner.say(lower, end, changed=False)
-    elif text[end : end + 1].isdigit() and len(word) <= 4 and word.isascii():
+    elif text[end : end + 1].isdecimal() and len(word) <= 4 and word.isascii():
         scanner.spell(word, end)  # "mp3", "x86"
     elif not word.isupper() and re.search("[a-z][A-Z]", word) and word.isascii():
         _read_camel(scanner, word, end)

@@ -13,6 +13,7 @@ _ENDS_IN_DIGIT = re.compile(r"[\d.]\d\s$|\d\s$")
 _SPACE_DIGIT = re.compile(r"\s\d")
 _SLASH_UNIT = re.compile(r"/([A-Za-z]+)")
 _SHORT_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,2}$")
+_NOTE = re.compile(r"(?<![A-Za-z])[A-G]$")  # "F#", and the language "C#"
 _CURRENCY = "$£€¥₹"
 _PUNCTUATION = ",;:.!?-–—|•()[]"
 _PAUSING = {",": ",", ";": ";", ":": ":", "!": ",", "?": ",", "|": ",", "•": ","}
@@ -136,7 +137,11 @@ def _symbol(scanner: Scanner, char: str) -> str:
     if char == "/":
         return "slash" if before.isdigit() and after.isdigit() else ""
     if char == "#":
-        return "number" if after.isdigit() else "hashtag" if after.isalpha() and not before.isalnum() else ""
+        if after.isdigit():
+            return "number"
+        if after.isalpha():
+            return "" if before.isalnum() else "hashtag"
+        return "sharp" if _NOTE.search(scanner.text[max(0, scanner.position - 2) : scanner.position]) else ""
     if char in "<>":
         return SYMBOLS[char] if spaced or following.isdigit() else ""
     if char == "*":

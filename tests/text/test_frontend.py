@@ -132,6 +132,14 @@ def test_blank_text_is_refused(front_end, text):
         list(front_end.iterate(text))
 
 
+@pytest.mark.parametrize("text", [None, b"hello", 5, ["hello"], object()])
+def test_what_is_no_text_is_refused(front_end, text):
+    with pytest.raises(TextError, match="expected a string"):
+        front_end.analyse(text)
+    with pytest.raises(TextError, match="expected a string"):
+        next(front_end.iterate(text))
+
+
 @pytest.mark.parametrize("text", ["***", "...!?", "—", "你好", "✅👍🏽", "\u0301", "((((", "\x00"])
 def test_text_without_anything_to_say_is_refused(front_end, text):
     with pytest.raises(TextError, match=r"nothing in the text can be spoken|empty"):
