@@ -31,13 +31,16 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    _open_missing_streams()
     _make_consoles_safe()
     warnings.showwarning = _show_warning
-    parser, subparsers = _parser()
     try:
+        parser, subparsers = _parser()
         arguments = parser.parse_args(argv)
     except SystemExit as exit_:  # argparse has printed usage or help
         return exit_.code if isinstance(exit_.code, int) else USAGE
+    except KeyboardInterrupt:
+        return _interrupted()
     if arguments.command is None:
         parser.print_usage(sys.stderr)
         return USAGE
@@ -46,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run the chosen command; every error that is ours becomes one line and a status."""
-    with contextlib.suppress(ValueError):  # signals can only be set in the main thread
-        signal.signal(signal.SIGTERM, _terminate)
+    _catch_signals()
     try:
         status: int = importlib.import_module(f"deepvoice.commands.{arguments.command}").run(arguments)
         sys.stdout.flush()
@@ -60,13 +62,12 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print(f"deepvoice: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        print("deepvoice: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone. Point stdout elsewhere, or Python complains once more when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _interrupted()
+    except BrokenPipeError:  # the reader has gone
+        _discard_unwritten()
         return FAILED
     except OSError as error:
+        _discard_unwritten()
         print(f"deepvoice: {error}; check free space and permissions", file=sys.stderr)
         return FAILED
     except MemoryError:
@@ -86,6 +87,17 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     return parser, subparsers
 
 
+def _open_missing_streams() -> None:
+    """Replace streams that the caller has closed (`>&-`), which Python leaves as None.
+
+    Messages then go nowhere instead of into the audio; what is printed to a closed standard output is an error.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # every write fails
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
 def _make_consoles_safe() -> None:
     """Escape what a console cannot show (emoji on cp1252) instead of failing."""
     for stream in (sys.stdout, sys.stderr):
@@ -102,6 +114,29 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     print(f"deepvoice: warning: {message}", file=sys.stderr)
+
+
+def _discard_unwritten() -> None:
+    """Point standard output elsewhere when it takes no more, or Python complains once again when it closes it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):  # a replaced stream may have no number
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _catch_signals() -> None:
+    """Let a request to end, or a terminal that closes, remove unfinished files; what is ignored stays so (nohup)."""
+    with contextlib.suppress(ValueError):  # signals can only be set in the main thread
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, _terminate)
+
+
+def _interrupted() -> int:
+    print("deepvoice: interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

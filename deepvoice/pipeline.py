@@ -7,7 +7,7 @@ collects words, phones and the report on the way; `Voice.speak` is that stream, 
 import os
 import secrets
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice import kernels
-from deepvoice.errors import ConfigError
+from deepvoice.errors import ConfigError, TextError
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.speech import Phone, Report, Speech, Word
 from deepvoice.synthesis import Prosody, SentencePlan, Synthesizer
@@ -64,7 +64,7 @@ class Voice:
         backend: "auto", "reference" or "cpu"; one that is named and unavailable raises KernelUnavailableError
         threads: sentences that `speak_many` renders at a time; None uses every core this process may use
         """
-        if threads is not None and not 1 <= threads <= 1024:
+        if threads is not None and (type(threads) is not int or not 1 <= threads <= 1024):
             raise ConfigError(f"threads is {threads!r}; expected a whole number from 1 to 1024, or None for all cores")
         self.manifest: VoiceManifest = folder.manifest
         self.backend = kernels.resolve(backend)
@@ -141,11 +141,20 @@ class Voice:
         volume: float = 1.0,
         seed: int | Literal["random"] | None = None,
     ) -> Iterator[Speech]:
-        """Yield the Speech of each text, in order, rendering several at a time; the samples equal those of `speak`."""
+        """Yield the Speech of each text, in order, rendering several at a time; the samples equal those of `speak`.
+
+        Raises, at once, ConfigError for an option outside its range and TextError when `texts` is one string.
+        """
+        if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+            raise TextError(f"texts is a {type(texts).__name__}; expected several texts: pass a list, or use speak")
+        Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
 
         def speak(text: str) -> Speech:
             return self.speak(text, speed=speed, pitch=pitch, volume=volume, seed=seed)
 
+        return self._in_parallel(speak, texts)
+
+    def _in_parallel(self, speak: Callable[[str], Speech], texts: Iterable[str]) -> Iterator[Speech]:
         with ThreadPoolExecutor(self.threads) as pool:
             pending: deque[Future[Speech]] = deque()
             try:
@@ -208,6 +217,7 @@ class SpeechStream:
         self._options = options
         self._times = times
         self._read = 0  # sentences
+        self._planned = 0  # samples of the sentences read
         self._waiting: deque[tuple[Sentence, SentencePlan]] = deque()  # read and planned, not yet rendered
         self._read_next()
         self._pieces = self._render()
@@ -238,16 +248,17 @@ class SpeechStream:
         return False
 
     def count_samples(self) -> int:
-        """Return how many samples the text will have; it reads and plans all of it, and must come before the first."""
+        """Return how many samples the text will have; it reads and plans all of it."""
         self.read_all()
-        gaps = self._synthesizer.gap_samples * (self._read - 1)
-        return gaps + sum(plan.num_samples for _, plan in self._waiting)
+        return self._planned + self._synthesizer.gap_samples * (self._read - 1)
 
     def _read_next(self) -> bool:
         sentence = next(self._sentences, None)
         if sentence is None:
             return False
-        self._waiting.append((sentence, self._synthesizer.plan(sentence.sequence, self._options.speed)))
+        plan = self._synthesizer.plan(sentence.sequence, self._options.speed)
+        self._waiting.append((sentence, plan))
+        self._planned += plan.num_samples
         self._read += 1
         return True
 

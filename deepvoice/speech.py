@@ -59,9 +59,9 @@ class Report:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Speech:
-    """Finished speech.
+    """Finished speech. Compare `samples` to compare two: arrays have no single equality.
 
     samples: float32 [n] in [-1, 1]
     sample_rate: Hz

@@ -150,6 +150,8 @@ def find_voice(name: str | Path | None = None) -> Path:
     """
     if name is None:
         name = DEFAULT_VOICE
+    if not isinstance(name, (str, Path)):
+        raise VoiceError(f"the voice is {str(name)[:80]} ({type(name).__name__}); expected a name or a folder's path")
     if isinstance(name, str) and not any(mark in name for mark in "/\\") and not name.startswith("."):
         if name in voice_names():
             return VOICES / name

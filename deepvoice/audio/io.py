@@ -33,6 +33,7 @@ _SOUNDFILE = {  # name -> (libsndfile format, subtype)
 }
 _WAV_LIMIT = 2**32 - 1 - 64  # bytes of samples that the header's 32-bit sizes can name
 _UNKNOWN_SIZE = 0xFFFFFFFF  # what a streamed wav declares when its length is not known in advance
+_KEPT_NAME = 40  # characters, of up to 4 bytes, of the name in that of the unfinished file: 255 bytes are the limit
 _BLOCK = 1 << 16  # samples handed to an encoder at once: libsndfile's Vorbis encoder overflows its stack on long arrays
 
 
@@ -58,6 +59,10 @@ def wav_header(sample_rate: int, num_samples: int | None) -> bytes:
 
 def format_of(path: Path | str, explicit: str | None = None) -> str:
     """Return the format name, from `explicit` or else from the file's suffix; an unknown one raises AudioError."""
+    if not isinstance(path, (str, Path)):
+        raise AudioError(f"the path is {path!r}; expected a string or a Path, such as 'speech.wav'")
+    if not isinstance(explicit, (str, type(None))):
+        raise AudioError(f"the format is {explicit!r}; expected a string such as 'flac', or None for the suffix")
     name = explicit if explicit is not None else Path(path).suffix.removeprefix(".")
     if name.lower() not in FORMATS:
         what = f"the format {name!r}" if name else f"{str(path)!r} has no suffix, so its format"
@@ -75,15 +80,16 @@ def open_writer(path: Path | str, sample_rate: int, file_format: str | None = No
     """
     name = format_of(path, file_format)
     with _audio_errors(path):
-        target = Path(os.path.realpath(path))
-        mode = _existing_mode(target)
-        if mode is not None and stat.S_ISDIR(mode):
+        mode = _existing_mode(Path(path))
+        if (mode is not None and stat.S_ISDIR(mode)) or str(path).endswith(("/", os.sep)):
             raise AudioError(f"{path} is a folder; name a file in it, such as {Path(path) / ('speech.' + name)}")
         if mode is not None and not stat.S_ISREG(mode):
-            with target.open("wb", buffering=0) as handle, open_stream(handle, sample_rate, name) as writer:
+            # by the name given: that of a pipe behind /dev/stdout resolves to none
+            with Path(path).open("wb", buffering=0) as handle, open_stream(handle, sample_rate, name) as writer:
                 yield writer
             return
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name[:_KEPT_NAME]}.{secrets.token_hex(4)}.part")
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         try:
             with _file_writer(temporary, sample_rate, name) as writer:

@@ -21,6 +21,7 @@ _STREAMING = (  # players that read a wav from standard input
     ("paplay",),
     ("ffplay", "-loglevel", "error", "-nodisp", "-autoexit", "-"),
 )
+_FAILURES = ("audio open failed", "Failed to open file")  # ffplay ends with status 0 all the same
 _REMEDY = "write a file instead: deepvoice say ... -o speech.wav"
 
 
@@ -79,9 +80,11 @@ def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter
 
 
 def _check(result: "subprocess.CompletedProcess[bytes]", player: str) -> None:
-    if result.returncode:
-        lines = result.stderr.decode(errors="replace").strip().splitlines()
-        raise AudioError(f"{player} cannot play ({lines[-1] if lines else 'no message'}); {_REMEDY}")
+    message = result.stderr.decode(errors="replace").strip()
+    if result.returncode or any(failure in message for failure in _FAILURES):
+        lines = message.splitlines() or ["no message"]
+        reason = next((line for line in lines if _FAILURES[0] in line), lines[-1])
+        raise AudioError(f"{player} cannot play ({reason}); {_REMEDY}")
 
 
 class _DeviceWriter:

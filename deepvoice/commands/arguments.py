@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from deepvoice.text.hygiene import Dropped
 
 MAX_SEED = 2**63 - 1
-_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ENCODINGS = {  # by byte order mark; UTF-16's is the beginning of UTF-32's
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class UsageError(Exception):
@@ -23,7 +28,7 @@ class UsageError(Exception):
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
     """Add TEXT and --file."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="text to speak; - reads it from standard input")
-    parser.add_argument("-f", "--file", metavar="FILE", type=Path, help="read the text from a UTF-8 file")
+    parser.add_argument("-f", "--file", metavar="FILE", type=Path, help="read the text from a UTF-8 file; - as above")
 
 
 def add_voice_argument(parser: argparse.ArgumentParser) -> None:
@@ -47,17 +52,18 @@ def read_text(arguments: argparse.Namespace) -> str:
     given = " ".join(arguments.text)
     if given and arguments.file is not None:
         raise UsageError("both TEXT and --file are given; pass one of them")
-    if arguments.file is not None:
+    from_stdin = given == "-" or str(arguments.file) == "-"
+    if arguments.file is not None and not from_stdin:
         try:
             return _decode(arguments.file.read_bytes(), str(arguments.file))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise TextError(f"cannot read {arguments.file}: {reason}; check the path") from None
-    if given and given != "-":
+    if given and not from_stdin:
         return given
-    if arguments.text and not given:
+    if arguments.text and not given and not from_stdin:
         raise TextError("the text is empty; pass at least one word")
-    if given != "-" and (sys.stdin is None or sys.stdin.isatty()):
+    if sys.stdin is None or (not from_stdin and sys.stdin.isatty()):
         raise UsageError("there is no text; pass TEXT, --file FILE, or - to read standard input")
     return _decode(sys.stdin.buffer.read(), "standard input")
 
@@ -69,8 +75,14 @@ def describe_dropped(dropped: "Sequence[Dropped]", most: int = 5) -> str:
 
 
 def _decode(raw: bytes, source: str) -> str:
-    if raw.startswith(_BYTE_ORDER_MARKS):
-        return raw.decode("utf-16", errors="replace")
+    for mark, encoding in _ENCODINGS.items():
+        if raw.startswith(mark):
+            return raw.decode(encoding, errors="replace")
+    if raw.count(0) * 4 >= len(raw) > 0:  # it would be read letter by letter
+        raise TextError(
+            f"{source} is not UTF-8 text (a quarter of it or more are zero bytes, as in UTF-16); convert it first, "
+            "for example with iconv -f UTF-16LE -t UTF-8"
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,7 +7,7 @@ import json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--json", action="store_true", help="print everything that voice.json says, without tensor lists"
+        "--json", action="store_true", help="print language, sample rate, licence, provenance and scores as JSON"
     )
 
 

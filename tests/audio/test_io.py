@@ -109,6 +109,25 @@ def test_missing_folder_folder_and_nul(tmp_path, samples):
         speech.save(tmp_path / ("x" * 300 + ".wav"))
 
 
+@pytest.mark.parametrize(("path", "name"), [(None, None), (5, None), (b"a.wav", None), ("a.wav", 5), ("a.wav", b"wav")])
+def test_what_is_no_path_or_format_is_refused(samples, path, name):
+    with pytest.raises(AudioError, match="expected a string"):
+        Speech(samples=samples, sample_rate=RATE).save(path, name)
+
+
+def test_a_trailing_slash_names_a_folder(tmp_path, samples):
+    with pytest.raises(AudioError, match="is a folder"):
+        Speech(samples=samples, sample_rate=RATE).save(f"{tmp_path}/a.wav/")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "声", "👍"])
+def test_names_as_long_as_the_file_system_takes(tmp_path, samples, letter):
+    name = letter * (251 // len(os.fsencode(letter))) + ".wav"
+    assert Speech(samples=samples, sample_rate=RATE).save(tmp_path / name).is_file()
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
 def test_devices_are_written_in_place(samples):
     speech = Speech(samples=samples, sample_rate=RATE)
     speech.save(os.devnull, "wav")

@@ -54,6 +54,7 @@ def test_text_sources_and_stdout_give_the_same_bytes(deepvoice, tmp_path):
         (("Two", "cats."), {}),
         (("-f", "text.txt"), {}),
         (("-",), {"input": b"Two cats."}),
+        (("-f", "-"), {"input": b"Two cats."}),
         ((), {"input": b"Two cats."}),
     ):
         if options:
@@ -128,6 +129,18 @@ def test_unreadable_text(deepvoice, tmp_path):
     assert "cannot read" in error(deepvoice("say", "-f", ".", "-o", "a.wav"), 1)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_text_with_a_byte_order_mark(deepvoice, tmp_path, encoding):
+    (tmp_path / "text.txt").write_bytes("Two\r\ncats.".encode(encoding))
+    assert deepvoice("phonemes", "-f", "text.txt").stdout.decode().strip() == "sil T UW1 .\nsil K AE1 T S ."
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_text_without_a_mark_is_not_spelled(deepvoice, tmp_path, encoding):
+    (tmp_path / "text.txt").write_bytes("Two cats.".encode(encoding))
+    assert "is not UTF-8 text" in error(deepvoice("phonemes", "-f", "text.txt"), 1)
+
+
 def test_strict_refuses_and_otherwise_it_is_said(deepvoice, tmp_path):
     assert "'你好'" in error(deepvoice("say", "你好 cats", "-o", "a.wav", "--strict"), 3)
     assert "'你好'" in error(deepvoice("phonemes", "你好 cats", "--strict"), 3)
@@ -171,6 +184,16 @@ def test_a_player_without_a_device_is_reported(deepvoice, tmp_path):
     assert "audio open error" in line and "-o speech.wav" in line
 
 
+def test_a_player_that_fails_without_a_status_is_reported(deepvoice, tmp_path):
+    player = tmp_path / "bin" / "ffplay"
+    player.parent.mkdir()
+    player.write_text("#!/bin/sh\n/bin/cat > /dev/null\necho 'audio open failed' >&2\necho 'Failed to open file' >&2\n")
+    player.chmod(0o755)
+    assert "ffplay cannot play (audio open failed)" in error(
+        deepvoice("say", TEXT, env={"PATH": str(player.parent)}), 1
+    )
+
+
 def test_a_player_gets_a_wav(deepvoice, tmp_path):
     player = tmp_path / "bin" / "aplay"
     player.parent.mkdir()
@@ -178,6 +201,52 @@ def test_a_player_gets_a_wav(deepvoice, tmp_path):
     player.chmod(0o755)
     assert deepvoice("say", TEXT, env={"PATH": str(player.parent)}).returncode == 0
     assert (tmp_path / "heard.wav").read_bytes()[:4] == b"RIFF"
+
+
+@pytest.fixture
+def shell(tiny_voice, tmp_path):
+    """Return a function that runs a command in a shell, whose redirections come after it."""
+
+    def run(arguments, redirections):
+        command = f'"{sys.executable}" -P -m deepvoice {arguments} --voice "{tiny_voice}" {redirections}'
+        return subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "redirections", "status"),
+    [
+        ("say cat -o a.wav", "<&-", 0),
+        ("say cat -o a.wav", ">&-", 0),
+        ("say cat -o a.wav", "<&- >&- 2>&-", 0),
+        ("say cat -o -", ">&-", 1),
+        ("say cat -o - --format flac", ">&-", 1),
+        ("say cat -o -", ">/dev/full", 1),
+        ("phonemes cat", ">&-", 1),
+        ("phonemes cat", ">/dev/full", 1),
+        ("phonemes -", "<&-", 2),
+        ("phonemes -f -", "<&-", 2),
+        ("phonemes", "<&-", 2),
+    ],
+)
+def test_closed_and_full_streams(shell, tmp_path, arguments, redirections, status):
+    result = shell(arguments, redirections)
+    message = result.stderr.decode()
+    assert result.returncode == status, message
+    assert "Traceback" not in message and "Exception" not in message
+    assert [file.name for file in tmp_path.iterdir()] == (["a.wav"] if status == 0 else [])
+
+
+def test_messages_stay_out_of_standard_output(shell):
+    with_errors = shell("say '你好 cat' -o -", "2>/dev/null")
+    assert with_errors.returncode == 0 and with_errors.stdout.startswith(b"RIFF")
+    assert shell("say '你好 cat' -o -", "2>&-").stdout == with_errors.stdout
+
+
+def test_standard_output_by_its_device(shell):
+    expected = shell("say cat -q -o -", "</dev/null").stdout
+    assert len(shell("say cat -q --format wav -o /dev/stdout", "| cat").stdout) == len(expected)
 
 
 def test_a_closed_pipe_is_no_traceback(tiny_voice):
@@ -190,7 +259,7 @@ def test_a_closed_pipe_is_no_traceback(tiny_voice):
     process.stderr.close()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupt_leaves_no_file(tiny_voice, tmp_path, number, status):
     command = [sys.executable, "-P", "-m", "deepvoice", "say", "-", "-o", str(tmp_path / "a.wav")]
     with subprocess.Popen(

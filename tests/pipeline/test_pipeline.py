@@ -53,6 +53,24 @@ def test_streams_equal_the_whole(voice, speech):
     assert counted.report == speech.report
 
 
+def test_samples_can_be_counted_at_any_time(voice, speech):
+    stream = voice.stream(TEXT)
+    for _ in stream:
+        assert stream.count_samples() == len(speech.samples)
+    assert stream.count_samples() == len(speech.samples)
+
+
+def test_an_abandoned_stream_leaves_the_voice_as_it_was(voice, speech):
+    stream = voice.stream(TEXT)
+    next(stream)
+    del stream
+    assert np.array_equal(voice.speak(TEXT).samples, speech.samples)
+
+
+def test_speeches_compare_without_an_error(voice, speech):
+    assert speech == speech and speech != voice.speak("One.") and len({speech}) == 1
+
+
 def test_seeds(voice, speech):
     assert np.array_equal(voice.speak(TEXT, seed=1).samples, speech.samples)
     other = voice.speak(TEXT, seed=2)
@@ -73,6 +91,16 @@ def test_batches_and_threads_equal_one_at_a_time(voice, speech):
     for thread in threads:
         thread.join()
     assert all(np.array_equal(result.samples, speech.samples) for result in results.values())
+
+
+def test_a_batch_is_checked_before_it_is_iterated(voice):
+    for texts in ("One.", b"One.", None, 5):
+        with pytest.raises(deepvoice.TextError, match="pass a list"):
+            voice.speak_many(texts)
+    with pytest.raises(deepvoice.ConfigError, match="speed"):
+        voice.speak_many(["One."], speed=9)
+    with pytest.raises(deepvoice.TextError, match="expected a string"):
+        list(voice.speak_many([None]))
 
 
 def test_an_abandoned_batch_stops(voice):
@@ -157,8 +185,9 @@ def test_backends(tiny_voice):
     reference = deepvoice.load(tiny_voice, backend="reference")
     assert reference.backend == "reference"
     assert np.array_equal(joined(reference.stream("At.")), reference.speak("At.").samples)
-    with pytest.raises(deepvoice.ConfigError, match="threads"):
-        deepvoice.load(tiny_voice, threads=0)
+    for threads in (0, 1025, 1.5, "2", True):
+        with pytest.raises(deepvoice.ConfigError, match="threads"):
+            deepvoice.load(tiny_voice, threads=threads)
 
 
 def test_uniforms_depend_on_seed_sentence_and_sample_alone():

@@ -188,6 +188,12 @@ def test_unknown_voices(name):
         find_voice(name)
 
 
+@pytest.mark.parametrize("name", [5, b"heart", ["heart"], True])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(VoiceError, match="expected a name or a folder's path"):
+        load_voice(name)
+
+
 def test_folders_of_the_current_directory_are_hinted(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     with pytest.raises(VoiceError, match=r"pass \./copy"):
