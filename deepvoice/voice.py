@@ -89,8 +89,8 @@ class SynthesisDefaults:
     """
 
     seed: int = 1
-    temperature_voiced: float = 0.9
-    temperature_unvoiced: float = 0.95
+    temperature_voiced: float = 0.1
+    temperature_unvoiced: float = 0.5
     floor: float = 0.002
     gap_seconds: float = 0.1
 
