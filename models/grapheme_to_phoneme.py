@@ -55,16 +55,23 @@ class GraphemeToPhoneme(nn.Module):
         mask_B1D = torch.rand(x_BGD.shape[0], 1, x_BGD.shape[2]) < keep
         return x_BGD * (mask_B1D.to(x_BGD.dtype) / keep)
 
-    def shift(self, units_BG: torch.Tensor, forget: float = 0.0) -> torch.Tensor:
+    def shift(self, units_BG: torch.Tensor, extra_B: torch.Tensor | None = None, forget: float = 0.0) -> torch.Tensor:
         """Return the previous unit of each letter, int64 [B, G].
 
+        extra_B: bool [B], words from another lexicon than the dictionary; they begin with the silent unit, which
+            no letter precedes otherwise, so that the model keeps the habits of the two lexicons apart
         forget: share of them replaced by the "before the first letter" row, so that the model learns to read the
             letters rather than to trust its own past
         """
         start = len(self.config.units)
-        previous_BG = torch.cat([torch.full_like(units_BG[:, :1], start), units_BG[:, :-1]], 1)
+        first_B1 = torch.full_like(units_BG[:, :1], start)
+        if extra_B is not None:
+            first_B1 = first_B1.masked_fill(extra_B[:, None], 0)
+        previous_BG = torch.cat([first_B1, units_BG[:, :-1]], 1)
         if forget > 0.0:
-            previous_BG = previous_BG.masked_fill(torch.rand(previous_BG.shape) < forget, start)
+            hidden_BG = torch.rand(previous_BG.shape) < forget
+            hidden_BG[:, 0] = False
+            previous_BG = previous_BG.masked_fill(hidden_BG, start)
         return previous_BG
 
 
@@ -72,16 +79,18 @@ def loss(
     model: GraphemeToPhoneme,
     letters_BG: torch.Tensor,
     units_BG: torch.Tensor,
+    extra_B: torch.Tensor | None = None,
     forget: float = 0.0,
     smoothing: float = 0.0,
 ) -> tuple[torch.Tensor, dict[str, float]]:
     """Return the cross-entropy per letter, and numbers for the log.
 
     letters_BG, units_BG: int64 [B, G]
+    extra_B: bool [B], words from another lexicon than the dictionary
     forget: share of previous units hidden from the decoder
     smoothing: label smoothing, 0 to 1
     """
-    logits_BGU = model(letters_BG, model.shift(units_BG, forget if model.training else 0.0)).float()
+    logits_BGU = model(letters_BG, model.shift(units_BG, extra_B, forget if model.training else 0.0)).float()
     value = nn.functional.cross_entropy(logits_BGU.flatten(0, 1), units_BG.flatten(), label_smoothing=smoothing)
     right = (logits_BGU.detach().argmax(-1) == units_BG).float().mean()
     return value, {"letter_accuracy": float(right)}

@@ -12,18 +12,20 @@ from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry
 
 
 class Batch(NamedTuple):
-    """letters_BG, units_BG: int64 [B, G], positions in LETTERS and in the list of units."""
+    """letters_BG, units_BG: int64 [B, G], positions in LETTERS and in the list of units; extra_B: bool [B]."""
 
     letters_BG: torch.Tensor
     units_BG: torch.Tensor
+    extra_B: torch.Tensor
 
 
 class _Words(NamedTuple):
-    """All training words of one length: letters [W, G], units [W, V, G] of up to V pronunciations, their number [W]."""
+    """Training words of one length: letters [W, G], units [W, V, G] of up to V pronunciations, their number [W]."""
 
     letters_WG: NDArray[np.int64]
     units_WVG: NDArray[np.int64]
     variants_W: NDArray[np.int64]
+    extra_W: NDArray[np.bool_]  # not from the dictionary
 
 
 class WordBatches:
@@ -72,7 +74,9 @@ class WordBatches:
         random = np.random.default_rng((self._seed, 1, step))
         variant_B = (random.random(len(chosen_B)) * words.variants_W[chosen_B]).astype(np.int64)
         return Batch(
-            torch.from_numpy(words.letters_WG[chosen_B]), torch.from_numpy(words.units_WVG[chosen_B, variant_B])
+            torch.from_numpy(words.letters_WG[chosen_B]),
+            torch.from_numpy(words.units_WVG[chosen_B, variant_B]),
+            torch.from_numpy(words.extra_W[chosen_B]),
         )
 
 
@@ -95,4 +99,5 @@ def _gather(members: Sequence[Entry], ids: dict[str, int]) -> _Words:
     for i, entry in enumerate(members):
         for j, pronunciation in enumerate(entry.units):
             units[i, j] = [ids[unit] for unit in pronunciation]
-    return _Words(letters, units, np.array([len(entry.units) for entry in members], np.int64))
+    variants_W = np.array([len(entry.units) for entry in members], np.int64)
+    return _Words(letters, units, variants_W, np.array([entry.extra for entry in members]))

@@ -109,7 +109,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
 
     def loss_fn(module: nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
         assert isinstance(module, GraphemeToPhoneme)
-        return loss(module, batch.letters_BG, batch.units_BG, schedule.forget, schedule.smoothing)
+        return loss(module, *batch, schedule.forget, schedule.smoothing)
 
     return train(
         model,

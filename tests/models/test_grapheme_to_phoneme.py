@@ -138,3 +138,11 @@ class TestAgainstTorch:
         after, _ = loss(model, letters_BG, units_BG)
         assert 0.0 <= numbers["letter_accuracy"] <= 1.0
         assert float(after.detach()) < float(before.detach())
+
+    def test_extra_words_begin_with_a_mark_of_their_own(self):
+        torch, model = self.model()
+        units_BG = torch.tensor([[3, 4, 5], [3, 4, 5]])
+        previous_BG = model.shift(units_BG, torch.tensor([False, True]), forget=1.0)
+        start = len(UNITS)
+        assert previous_BG.tolist() == [[start, start, start], [0, start, start]]
+        assert model.shift(units_BG).tolist() == [[start, 3, 4], [start, 3, 4]]
