@@ -58,6 +58,10 @@ def random_tensors(module: str, random: np.random.Generator) -> dict[str, np.nda
     return {name: (0.2 * random.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
 
 
+# Read when torch is loaded: the networks of the tests are tiny, and two threads wait for each other on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
 @pytest.fixture(scope="session")
 def make_tiny_voice() -> Callable[[Path], Path]:
     """Return a function that writes a voice with miniature random modules into a folder."""
