@@ -10,7 +10,7 @@ network: the linear prediction driven by white noise of the right energy, with p
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,6 +135,12 @@ def predicted_mos(files: Sequence[Path]) -> float:
     return float(np.mean(scores))
 
 
+def without_conditioner(weights: Mapping[str, FloatArray], config: VocoderConfig) -> VocoderNetwork:
+    """Build the vocoder from the WaveNet's weights alone: it can speak from recorded spectra."""
+    shapes = VocoderNetwork.expected_shapes(config)
+    return VocoderNetwork({name: np.zeros(shape, np.float32) for name, shape in shapes.items()} | dict(weights), config)
+
+
 def load_network(voice: str | None, checkpoint: Path | None) -> VocoderNetwork:
     """Load the vocoder of a packed voice, or a WaveNet checkpoint (recordings' spectra only)."""
     if voice is not None:
@@ -146,10 +152,8 @@ def load_network(voice: str | None, checkpoint: Path | None) -> VocoderNetwork:
 
     assert checkpoint is not None
     state = load_checkpoint(checkpoint)
-    config = from_dict(VocoderConfig, state["config"])
-    shapes = VocoderNetwork.expected_shapes(config)
-    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    return VocoderNetwork(tensors | {name: value.numpy() for name, value in state["ema"].items()}, config)
+    weights = {name: value.numpy() for name, value in state["ema"].items()}
+    return without_conditioner(weights, from_dict(VocoderConfig, state["config"]))
 
 
 def evaluate(

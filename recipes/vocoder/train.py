@@ -12,21 +12,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import soundfile
 import torch
 from torch import nn
 
+from deepvoice.audio.mel import log_mel
 from deepvoice.config import load_toml, to_dict
 from deepvoice.configs import VocoderConfig
 from deepvoice.models.losses import cross_entropy
 from deepvoice.models.vocoder import WaveNet, noisy_signals
 from deepvoice.recipes.common.data import meta_of, split
-from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.features import FeatureCache, Features
+from deepvoice.recipes.common.plot import plot_spectra
 from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
 from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
+from deepvoice.recipes.vocoder.evaluate import Sampling, free_run, spectral_distance, without_conditioner
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra
 
 _BITS = 1.4426950408889634  # bits in a nat
 _HELD_OUT_FRAMES = 200  # of each held-out utterance
+_SAMPLING = Sampling(voiced=0.1, unvoiced=0.5)  # of the samples that a run writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,21 @@ def held_out_batches(
     return [collate(segments[i : i + 10]) for i in range(0, len(segments), 10)]
 
 
+def write_sample(model: WaveNet, features: Features, path: Path) -> float:
+    """Speak an utterance freely from its recorded spectrum into a wav and a picture; returns its spectral distance, dB.
+
+    path: without suffix
+    """
+    config = model.config
+    weights = {name: value.detach().numpy() for name, value in model.state_dict().items()}
+    mel_FM = np.asarray(features.mel_FM, np.float32)
+    speech = free_run(without_conditioner(weights, config), features, mel_FM, _SAMPLING, 0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path.with_suffix(".wav"), speech, config.mel.sample_rate, subtype="PCM_16")
+    plot_spectra({"recording": mel_FM, "free-running": log_mel(speech, config.mel)}, path.with_suffix(".png"))
+    return spectral_distance(speech, features, config)
+
+
 def run(
     manifest: Path, training: VocoderTraining, options: TrainOptions, spectra: Mapping[str, Any] | None = None
 ) -> None:
@@ -76,6 +97,8 @@ def run(
     )  # fmt: skip
     held_out = held_out_batches(cache, [row["id"] for row in parts.dev][:40], config, spectra)
 
+    sample = next(row["id"] for row in parts.dev if row["id"] in cache)
+
     def loss_fn(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, Metrics]:
         assert isinstance(model, WaveNet)
         loss = loss_on(model, batch, training.noise_levels)
@@ -85,7 +108,8 @@ def run(
         assert isinstance(model, WaveNet)
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             values = [float(loss_on(model, batch, None)) for batch in held_out]
-        return {"held_out_bits": sum(values) / len(values)}
+        distance = write_sample(model, cache[sample], options.out_dir / "samples" / f"{step:06d}")
+        return {"held_out_bits": sum(values) / len(values), "sample_distance_db": distance}
 
     torch.manual_seed(options.seed)
     train(
