@@ -7,7 +7,6 @@ say the same phones, stress aside, are added up at the end, and the likeliest st
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from deepvoice import kernels
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import TextError, VoiceError
+from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.text.phones import base
 
 Array = NDArray[np.float32]
@@ -25,24 +25,6 @@ _LETTER_IDS = {letter: i for i, letter in enumerate(LETTERS)}
 _APOSTROPHES = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o"}
 )
-
-
-class _Direction(NamedTuple):
-    """Weights of one direction of one GRU layer, in the order of `kernels.gru`."""
-
-    w_ih_GI: Array
-    w_hh_GH: Array
-    b_ih_G: Array
-    b_hh_G: Array
-
-
-def _gru_shapes(pattern: str, inputs: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    return {
-        pattern.format("weight_ih"): (3 * hidden, inputs),
-        pattern.format("weight_hh"): (3 * hidden, hidden),
-        pattern.format("bias_ih"): (3 * hidden,),
-        pattern.format("bias_hh"): (3 * hidden,),
-    }
 
 
 def letters_of(word: str) -> str:
@@ -88,10 +70,10 @@ class GraphemeToPhonemeNetwork:
         self._config, self._beam = config, beam
         self._letters = weights["letters.weight"]
         self._encoder = [
-            [_direction(weights, f"encoder.{layer}", suffix) for suffix in ("l0", "l0_reverse")]
+            [gru_weights(weights, f"encoder.{layer}", direction) for direction in (FORWARD, BACKWARD)]
             for layer in range(config.encoder_layers)
         ]
-        decoder = _direction(weights, "decoder", "l0")
+        decoder = gru_weights(weights, "decoder")
         # The input product of the decoder falls into a part from the letters and a part that depends on the
         # previous unit alone, which is a table.
         encoded = 2 * config.encoder_dim
@@ -114,9 +96,9 @@ class GraphemeToPhonemeNetwork:
         }
         for layer in range(config.encoder_layers):
             inputs = encoded if layer else config.letter_dim
-            for suffix in ("l0", "l0_reverse"):
-                shapes |= _gru_shapes(f"encoder.{layer}.{{}}_{suffix}", inputs, config.encoder_dim)
-        return shapes | _gru_shapes("decoder.{}_l0", encoded + config.unit_dim, hidden)
+            for direction in (FORWARD, BACKWARD):
+                shapes |= gru_shapes(f"encoder.{layer}", inputs, config.encoder_dim, direction)
+        return shapes | gru_shapes("decoder", encoded + config.unit_dim, hidden)
 
     def __call__(self, words: Sequence[str]) -> list[tuple[str, ...]]:
         """Return one pronunciation per word: at least one phone each, of ARPAbet with stress.
@@ -192,12 +174,6 @@ def _sigmoid(x: Array) -> Array:
     # tanh does not overflow, unlike exp of a large negative number.
     y: Array = np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1.0))
     return y
-
-
-def _direction(weights: Mapping[str, Array], layer: str, suffix: str) -> _Direction:
-    return _Direction(
-        *(weights[f"{layer}.{kind}_{suffix}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-    )
 
 
 def _checked(tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig) -> dict[str, Array]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice import kernels
+from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.text.phones import SYMBOLS
 
 FloatArray = NDArray[np.float32]
@@ -61,16 +62,6 @@ class ResidualConv:
         return x_TC + y_TC
 
 
-def gru_weights(tensors: Tensors, name: str, direction: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return one direction of a torch.nn.GRU as the arguments of `kernels.gru`."""
-    return (
-        tensors[f"{name}.weight_ih_l0{direction}"],
-        tensors[f"{name}.weight_hh_l0{direction}"],
-        tensors[f"{name}.bias_ih_l0{direction}"],
-        tensors[f"{name}.bias_hh_l0{direction}"],
-    )
-
-
 class PhoneEncoder:
     """Embedding and features of the phones, convolutions for the neighbourhood, a bi-GRU for the whole sentence."""
 
@@ -78,8 +69,8 @@ class PhoneEncoder:
         self._embedding_SC = tensors[f"{name}.embedding.weight"]
         self._features = (tensors[f"{name}.features.weight"], tensors[f"{name}.features.bias"])
         self._convs = [ResidualConv(tensors, f"{name}.convs.{i}", 1) for i in range(layers)]
-        self._forward = gru_weights(tensors, f"{name}.gru", "")
-        self._backward = gru_weights(tensors, f"{name}.gru", "_reverse")
+        self._forward = gru_weights(tensors, f"{name}.gru", FORWARD)
+        self._backward = gru_weights(tensors, f"{name}.gru", BACKWARD)
 
     @staticmethod
     def expected_shapes(name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int) -> Shapes:
@@ -88,11 +79,8 @@ class PhoneEncoder:
         shapes |= dense_shapes(f"{name}.features", channels, features)
         for i in range(layers):
             shapes |= ResidualConv.expected_shapes(f"{name}.convs.{i}", channels, width)
-        for direction in ("", "_reverse"):
-            shapes[f"{name}.gru.weight_ih_l0{direction}"] = (3 * recurrent, channels)
-            shapes[f"{name}.gru.weight_hh_l0{direction}"] = (3 * recurrent, recurrent)
-            shapes[f"{name}.gru.bias_ih_l0{direction}"] = (3 * recurrent,)
-            shapes[f"{name}.gru.bias_hh_l0{direction}"] = (3 * recurrent,)
+        for direction in (FORWARD, BACKWARD):
+            shapes |= gru_shapes(f"{name}.gru", channels, recurrent, direction)
         return shapes
 
     def __call__(self, ids_P: NDArray[np.int64], features_PX: FloatArray) -> FloatArray:

@@ -10,7 +10,8 @@ import numpy as np
 from deepvoice import kernels
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import SegmentationConfig
-from deepvoice.networks.phone_encoder import Shapes, Tensors, dense_shapes, gru_weights
+from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
+from deepvoice.networks.phone_encoder import Shapes, Tensors, dense_shapes
 from deepvoice.text.phones import BASES
 
 MEL_MEAN, MEL_SCALE = -7.0, 4.0  # centre and spread of natural-log mel power of speech at a normal level
@@ -41,8 +42,8 @@ class SegmentationNetwork:
             (np.ascontiguousarray(tensors[f"{name}.weight"].transpose(0, 2, 1)), tensors[f"{name}.bias"])
             for name in names
         ]
-        self._forward = gru_weights(tensors, "gru", "")
-        self._backward = gru_weights(tensors, "gru", "_reverse")
+        self._forward = gru_weights(tensors, "gru", FORWARD)
+        self._backward = gru_weights(tensors, "gru", BACKWARD)
         self._pair = (tensors["pair.weight"], tensors["pair.bias"])
         self._frame = (tensors["frame.weight"], tensors["frame.bias"])
 
@@ -53,13 +54,8 @@ class SegmentationNetwork:
         shapes: Shapes = {"input.weight": (C, config.bands * config.stack, K), "input.bias": (C,)}
         for i in range(config.layers):
             shapes |= {f"convs.{i}.weight": (C, C, K), f"convs.{i}.bias": (C,)}
-        for direction in ("", "_reverse"):
-            shapes |= {
-                f"gru.weight_ih_l0{direction}": (3 * H, C),
-                f"gru.weight_hh_l0{direction}": (3 * H, H),
-                f"gru.bias_ih_l0{direction}": (3 * H,),
-                f"gru.bias_hh_l0{direction}": (3 * H,),
-            }
+        for direction in (FORWARD, BACKWARD):
+            shapes |= gru_shapes("gru", C, H, direction)
         width = 2 * H + C
         return shapes | dense_shapes("pair", 2 * V + 1, width) | dense_shapes("frame", config.stack * V, width)
 
