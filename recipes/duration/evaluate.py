@@ -7,7 +7,6 @@ and, where the manifest of a teacher corpus is given, with the teacher's own dur
 counted apart: the teacher's token of such a phone reaches far into the silence, its sound does not.
 """
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from deepvoice.config import from_dict
 from deepvoice.configs import DurationConfig
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.command import add_truth, markdown_table, scoring_parser
 from deepvoice.recipes.common.sentences import Sentence, load
 from deepvoice.recipes.corpora.truth import read_truth
 from deepvoice.text.phones import NUM_SILENCES
@@ -115,10 +115,7 @@ def row(by_kind: Sequence[Durations]) -> dict[str, float]:
 def table(rows: Mapping[str, Mapping[str, float]]) -> str:
     """Return the rows as a Markdown table."""
     heads = ("all phones", "not before a silence", "median", "mean error", "before a silence", "pauses", "edges")
-    lines = ["| mean absolute error, ms | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for name, values in rows.items():
-        lines.append("| " + " | ".join([name, *(f"{value:.1f}" for value in values.values())]) + " |")
-    return "\n".join(lines)
+    return markdown_table("mean absolute error, ms", heads, rows, 1)
 
 
 def network_of(checkpoint: Path) -> DurationNetwork:
@@ -136,14 +133,8 @@ def network_of_voice(name: str) -> DurationNetwork:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="evaluate", description="Score the duration model on held-out sentences.")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
-    source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
-    parser.add_argument("--truth", type=Path, metavar="MANIFEST", help="teacher corpus with a truth/ folder beside it")
-    parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser = scoring_parser("Score the duration model on held-out sentences.")
+    add_truth(parser)
     arguments = parser.parse_args(argv)
     train, held_out = load(arguments.data / "train.npz"), load(arguments.data / f"{arguments.split}.npz")
     network = network_of(arguments.checkpoint) if arguments.checkpoint else network_of_voice(arguments.voice)

@@ -5,7 +5,6 @@
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from deepvoice.config import load_toml, require_range, to_dict
 from deepvoice.configs import DurationConfig
 from deepvoice.models.duration import Duration
 from deepvoice.networks.duration import duration_features
+from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
 from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, TrainOptions, train
@@ -152,11 +152,7 @@ def default_config() -> Path:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="train", description="Train the duration model.")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (default: the recipe's)")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop, with a checkpoint, after this long")
+    parser = training_parser("Train the duration model.")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)

@@ -6,7 +6,6 @@ Durations are the alignments'. Contours come from the speaking half and are comp
 manifest of a teacher corpus is given, with the teacher's own. F0 is scored in the frames that the reference voices.
 """
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from deepvoice.config import from_dict
 from deepvoice.configs import F0Config
 from deepvoice.networks.f0 import F0Network
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.command import add_truth, markdown_table, scoring_parser
 from deepvoice.recipes.common.sentences import Sentence, load
 from deepvoice.recipes.corpora.truth import F0_FRAME_MS, read_truth
 from deepvoice.voice import load_voice
@@ -92,10 +92,7 @@ def row(predict: Predictor, sentences: Sequence[Sentence], references: Mapping[s
 def table(rows: Mapping[str, Mapping[str, float]]) -> str:
     """Return the rows as a Markdown table."""
     heads = ("MAE, Hz", "median, Hz", "mean, cents", "voicing errors, %", "of which unvoiced, %")
-    lines = ["| model | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for name, values in rows.items():
-        lines.append("| " + " | ".join([name, *(f"{value:.2f}" for value in values.values())]) + " |")
-    return "\n".join(lines)
+    return markdown_table("model", heads, rows, 2)
 
 
 def network_of(checkpoint: Path) -> F0Network:
@@ -113,14 +110,8 @@ def network_of_voice(name: str) -> F0Network:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="evaluate", description="Score the F0 model on held-out sentences.")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
-    source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
-    parser.add_argument("--truth", type=Path, metavar="MANIFEST", help="teacher corpus with a truth/ folder beside it")
-    parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser = scoring_parser("Score the F0 model on held-out sentences.")
+    add_truth(parser)
     arguments = parser.parse_args(argv)
     train, held_out = load(arguments.data / "train.npz"), load(arguments.data / f"{arguments.split}.npz")
     network = network_of(arguments.checkpoint) if arguments.checkpoint else network_of_voice(arguments.voice)

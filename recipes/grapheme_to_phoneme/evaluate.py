@@ -7,7 +7,6 @@ Rates are in percent. "lenient" ignores stress and accepts any listed pronunciat
 stress and accepts the first listed one only; "stress" counts stress digits and accepts any listed pronunciation.
 """
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from deepvoice.config import from_dict
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.recipes.common.command import scoring_parser
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
 from deepvoice.recipes.grapheme_to_phoneme.score import score
@@ -76,17 +76,9 @@ def show_errors(pronounce: Pronouncer, entries: Sequence[Entry], count: int) -> 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(
-        prog="evaluate", description="Score the grapheme-to-phoneme model on held-out words."
-    )
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of a training run")
-    source.add_argument("--voice", metavar="NAME|DIR", help="a packed voice")
-    parser.add_argument("--split", choices=("dev", "test"), default="test")
+    parser = scoring_parser("Score the grapheme-to-phoneme model on held-out words.")
     parser.add_argument("--beam", type=int, default=8, help="hypotheses kept (1 is greedy)")
     parser.add_argument("--g2p-en", type=Path, metavar="FILE", help="g2p_en/checkpoint20.npz out of the g2p-en wheel")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="list N of the wrong words")
     arguments = parser.parse_args(argv)
     entries, _ = read(arguments.data)

@@ -5,7 +5,6 @@
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from deepvoice.config import load_toml, require_range, to_dict
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, loss
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.train_loop import Trainer, TrainOptions, train
 from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, PhasedBatches, WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
@@ -124,11 +124,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="train", description="Train the grapheme-to-phoneme model.")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
-    parser.add_argument("--config", type=Path, default=None, metavar="FILE", help="settings (default: the recipe's)")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop, with a checkpoint, after this long")
+    parser = training_parser("Train the grapheme-to-phoneme model.")
     arguments = parser.parse_args(argv)
     settings = load_toml(Settings, arguments.config or default_config())
     run(settings, arguments.data, arguments.out, arguments.minutes)

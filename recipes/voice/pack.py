@@ -48,7 +48,7 @@ def read_checkpoints(runs: Path) -> dict[str, dict[str, Any]]:
 
 def check_hashes(metas: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the feature hash that all modules share; raises VoiceError naming those that differ."""
-    phones = {module: meta.get("phones", meta.get("phone_set")) for module, meta in metas.items()}
+    phones = {module: meta.get("phones") for module, meta in metas.items()}
     wrong = {module: found for module, found in phones.items() if found != phone_set_hash()}
     if wrong:
         raise VoiceError(f"trained on another phone set than {phone_set_hash()}: {wrong}; train these modules again")
