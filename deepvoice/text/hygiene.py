@@ -11,6 +11,8 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
+
 APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
 QUOTES = "“”„‟«»‹›″〝〞＂"
 KEPT = frozenset("–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰")  # symbols that the normaliser reads itself
@@ -43,12 +45,16 @@ class Dropped(NamedTuple):
 
 
 class CleanText(NamedTuple):
-    """Clean text; character i stands for the original characters starts[i] to ends[i] (end exclusive)."""
+    """Clean text; character i stands for the original characters starts[i] to ends[i] (end exclusive).
+
+    normalised: what was rewritten: (start, end, text, spoken) in the original, spoken "" for marks of markup
+    """
 
     text: str
     starts: list[int] | range
     ends: list[int] | range
     dropped: tuple[Dropped, ...]
+    normalised: tuple[tuple[int, int, str, str], ...] = ()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the original span of the clean characters from start to end (exclusive, not empty)."""
@@ -133,7 +139,7 @@ def _compatible(char: str) -> tuple[str, str]:
         return " ", _reason(char)
 
 
-def clean(text: str, offset: int = 0) -> CleanText:
+def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS) -> CleanText:
     """Clean a text whose first character is character `offset` of the original. Linear in its length."""
     if "`" in text:
         text = _BACKTICK.sub("'", text)

@@ -12,6 +12,7 @@ from deepvoice.text import quantities
 from deepvoice.text.capitals import is_shouted
 from deepvoice.text.letters import read_letters
 from deepvoice.text.marks import read_mark
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.scanner import Change, Scanner, Token, Unread
 
 _OPENING = frozenset(" (\"'<[")
@@ -25,10 +26,13 @@ class Normalized(NamedTuple):
     dropped: tuple[Unread, ...]
 
 
-def normalize(text: str, start: int, end: int, known: Callable[[str], bool]) -> Normalized:
+def normalize(
+    text: str, start: int, end: int, known: Callable[[str], bool], options: TextOptions = DEFAULT_OPTIONS
+) -> Normalized:
     """Normalise the sentence at text[start:end].
 
     known: tells whether a lower-case word is in the lexicon (decides what capitals and mixed case are read as)
+    options: date order, classes switched off
     """
     sentence = text[start:end].replace("\n", " ")
     scanner = Scanner(sentence, start, known, shouted=is_shouted(sentence))

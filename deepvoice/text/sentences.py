@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.vocabulary import (
     ABBREVIATIONS_BEFORE_NUMBERS,
     ABBREVIATIONS_INSIDE,
@@ -35,11 +36,12 @@ _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 
 
 class Span(NamedTuple):
-    """One sentence: a span of the clean text and the mark that ends it."""
+    """One sentence: a span of the clean text, the mark that ends it, and the silence before it."""
 
     start: int
     end: int
     mark: str  # . ? !
+    gap: float | None = None  # seconds of silence before it, None for the voice's usual gap
 
 
 def chunks(text: str) -> Iterator[tuple[int, int]]:
@@ -56,6 +58,11 @@ def chunks(text: str) -> Iterator[tuple[int, int]]:
             end = _cut(text, start, limit)
         yield start, end
         start = end
+
+
+def opens_paragraph(text: str, start: int) -> bool:
+    """Tell whether the chunk that begins at `start` of the raw text follows a blank line."""
+    return bool(_BLANK_LINE.fullmatch(text, text.rfind("\n", 0, max(0, start - 1)), start)) if start else False
 
 
 def _cut(text: str, start: int, limit: int) -> int:
@@ -112,8 +119,11 @@ def _breaks(line: str, following: str, width: int) -> bool:
     return room_used <= width * (0.5 if lower else 0.7)
 
 
-def split(text: str) -> Iterator[Span]:
-    """Yield the sentences of clean text in order; spans exclude surrounding white space and list markers."""
+def split(text: str, options: TextOptions = DEFAULT_OPTIONS, *, opens: bool = False) -> Iterator[Span]:
+    """Yield the sentences of clean text in order; spans exclude surrounding white space and list markers.
+
+    opens: the text begins a new paragraph, so that more silence precedes it (see `opens_paragraph`)
+    """
     for start, end in flows(text):
         marker = _MARKER.match(text, start, end)
         yield from _split_flow(text, marker.end() if marker else start, end)
