@@ -4,6 +4,7 @@ Randomness is an input (one uniform number a sample) and the state is an explici
 the same samples, in one call or in many.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,6 +69,18 @@ class Generated(NamedTuple):
     samples: FloatArray  # float32 [T], pre-emphasis undone; not clipped to [-1, 1]
     codes: NDArray[np.uint8]  # [T]
     state: WaveNetState
+
+
+class Piece(NamedTuple):
+    """What `generate` takes for one stream, in its order and with its shapes: an item of `generate_many`."""
+
+    cond_FC: FloatArray
+    lpc_FK: FloatArray
+    pulse_NQ2: FloatArray
+    uniforms_T: FloatArray
+    temperature_F: FloatArray
+    floor: float = 0.0
+    state: WaveNetState | None = None
 
 
 class Scored(NamedTuple):
@@ -183,6 +196,15 @@ def generate(
         *(new.signal, new.residual, new.output, new.queues_DR, samples, codes),
     )
     return Generated(samples, codes, new)
+
+
+def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: str = "auto") -> list[Generated]:
+    """Draw the samples of several streams side by side; each result is bit for bit that of `generate` alone.
+
+    pieces: any number of them, each with its own number of frames, temperatures and state
+    Returns one result a piece, in their order. The errors are those of `generate`, for whichever piece they concern.
+    """
+    return [generate(weights, *piece, backend=backend) for piece in pieces]
 
 
 def teacher_forced(

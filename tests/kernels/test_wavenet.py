@@ -152,6 +152,24 @@ def test_threads_do_not_disturb_each_other(isa, make_weights, make_inputs):
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
 
 
+@pytest.mark.parametrize("frames", [(), (3,), (2, 2), (4, 0, 1, 3, 2), (1,) * 19])
+def test_streams_side_by_side_are_the_streams_alone(backend, make_weights, make_inputs, wavenet_name, frames):
+    weights = make_weights(wavenet_name)
+    states = [None, wavenet.generate(weights, **make_inputs(weights.shape, 2, seed=50), backend=backend).state]
+    pieces = [
+        wavenet.Piece(**make_inputs(weights.shape, count, seed=n), floor=0.001 * n, state=states[n % 2])
+        for n, count in enumerate(frames)
+    ]
+    together = wavenet.generate_many(weights, pieces, backend=backend)
+    assert len(together) == len(pieces)
+    for piece, result in zip(pieces, together, strict=True):
+        alone = wavenet.generate(weights, *piece, backend=backend)
+        assert np.array_equal(result.samples, alone.samples)
+        assert np.array_equal(result.codes, alone.codes)
+        for name in ("signal", "residual", "output", "queues_DR"):
+            assert np.array_equal(getattr(result.state, name), getattr(alone.state, name)), name
+
+
 def test_a_step_is_the_convolution_it_stands_for(make_weights, make_inputs):
     """The incremental reference against dilated convolutions over whole sequences, every layer."""
     weights = make_weights("odd")
