@@ -5,44 +5,23 @@
 The front end that labels a corpus and the front end that speaks are this one, so labels and use never differ.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from deepvoice.errors import TextError
 from deepvoice.text import sentences
+from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence, with_pronunciation
+from deepvoice.text.document import Break, Document, Mark, Reading
 from deepvoice.text.heteronyms import heteronym
-from deepvoice.text.hygiene import CleanText, Dropped, clean
+from deepvoice.text.hygiene import CleanText, Dropped
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.normalize import normalize
-from deepvoice.text.phones import START
-from deepvoice.text.pronounce import LETTERS, GraphemeToPhoneme, Phones, Pronouncer, Pronunciation, spell
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
+from deepvoice.text.pronounce import GraphemeToPhoneme, Pronouncer, Pronunciation, spell
+from deepvoice.text.readings import prepare, spoken_form, tokens_of
 from deepvoice.text.scanner import Token
-from deepvoice.text.sequence import PhoneSequence
-from deepvoice.text.weak_forms import weak_form
-
-MAX_PHONES = 300  # phones and pauses of one sentence; longer ones are split, never cut short
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """One spoken word: what is said (lower case), the original characters it reads, its phones and their source."""
-
-    text: str
-    start: int
-    end: int
-    phones: Phones
-    source: str  # lexicon, supplement, weak, letters or g2p
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """One sentence for the networks, with the span of the original text it speaks."""
-
-    words: tuple[Word, ...]
-    sequence: PhoneSequence
-    start: int
-    end: int
+from deepvoice.text.user_lexicon import UserLexicon
 
 
 class Normalised(NamedTuple):
@@ -86,13 +65,25 @@ class ReportCollector:
         )
 
 
-class _Draft(NamedTuple):
-    """A sentence whose words are known but whose phones are not yet."""
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A text to read: what is fixed while it is read, and where its report goes."""
 
-    tokens: tuple[Token, ...]  # spans point into the original text
+    document: Document
+    lexicon: UserLexicon
+    options: TextOptions
+    collector: ReportCollector
+    known: Callable[[str], bool]
+
+
+class _Draft(NamedTuple):
+    """A sentence whose words are known but whose phones are not yet; spans point into the document's text."""
+
+    tokens: tuple[Token, ...]
     mark: str
     start: int
     end: int
+    gap: float | None
 
 
 class FrontEnd:
@@ -107,64 +98,99 @@ class FrontEnd:
         self.lexicon = lexicon
         self._pronouncer = Pronouncer(lexicon, g2p)
 
-    def analyse(self, text: str) -> Analysis:
+    def analyse(
+        self,
+        text: str | Document,
+        *,
+        lexicon: UserLexicon | None = None,
+        options: TextOptions = DEFAULT_OPTIONS,
+    ) -> Analysis:
         """Read a whole text; its unknown words go to the model in one batch.
 
+        lexicon: pronunciations that come before all others
         Raises TextError when the text is blank or nothing in it can be spoken.
         """
-        collector = ReportCollector()
-        drafts = list(self._drafts(text, collector))
-        guessed = self._guess(drafts, collector)
-        found = [sentence for draft in drafts for sentence in self._realise(draft, guessed)]
-        self._require(bool(found), text, collector)
-        return Analysis(sentences=tuple(found), report=collector.report())
+        task = self._task(text, lexicon, options, ReportCollector())
+        drafts = list(self._drafts(task))
+        guessed = self._guess(drafts, task.collector)
+        found = [made for draft in drafts for made in self._realise(task, draft, guessed)]
+        _require(bool(found), task)
+        return Analysis(sentences=tuple(found), report=task.collector.report())
 
-    def iterate(self, text: str, collector: ReportCollector | None = None) -> Iterator[Sentence]:
+    def iterate(
+        self,
+        text: str | Document,
+        collector: ReportCollector | None = None,
+        *,
+        lexicon: UserLexicon | None = None,
+        options: TextOptions = DEFAULT_OPTIONS,
+    ) -> Iterator[Sentence]:
         """Yield the sentences of `analyse(text)` one by one, each as soon as it is read.
 
         collector: gathers the report; complete when the iteration ends
         Raises TextError at the end when there was nothing to speak.
         """
-        collector = collector or ReportCollector()
+        task = self._task(text, lexicon, options, collector or ReportCollector())
         spoken = False
-        for draft in self._drafts(text, collector):
-            for sentence in self._realise(draft, self._guess([draft], collector)):
+        for draft in self._drafts(task):
+            for made in self._realise(task, draft, self._guess([draft], task.collector)):
                 spoken = True
-                yield sentence
-        self._require(spoken, text, collector)
+                yield made
+        _require(spoken, task)
 
-    @staticmethod
-    def _require(spoken: bool, text: str, collector: ReportCollector) -> None:
-        if spoken:
-            return
-        if not text.strip():
-            raise TextError("the text is empty; expected at least one word")
-        if collector.dropped:
-            first = collector.dropped[0]
-            raise TextError(
-                f"nothing in the text can be spoken: {first.text[:20]!r} is {first.reason} "
-                f"({len(collector.dropped)} such places); expected English words or numbers"
-            )
-        raise TextError(f"nothing in the text can be spoken: {text.strip()[:20]!r} has no word or number")
-
-    def _drafts(self, text: str, collector: ReportCollector) -> Iterator[_Draft]:
-        if not isinstance(text, str):
+    def _task(
+        self, text: str | Document, lexicon: UserLexicon | None, options: TextOptions, collector: ReportCollector
+    ) -> _Task:
+        document = Document(text=text) if isinstance(text, str) else text
+        if not isinstance(document, Document):
             raise TextError(f"the text is {type(text).__name__}; expected a string: decode bytes, join a list")
-        known = self._is_known
-        for chunk_start, chunk_end in sentences.chunks(text):
-            cleaned = clean(text[chunk_start:chunk_end], chunk_start)
-            collector.dropped.extend(cleaned.dropped)
-            for span in sentences.split(cleaned.text):
-                result = normalize(cleaned.text, span.start, span.end, known)
+        user = lexicon or UserLexicon()
+
+        def known(word: str) -> bool:
+            return user.says(word) or self._is_known(word)
+
+        return _Task(document, user, options, collector, known if user else self._is_known)
+
+    def _drafts(self, task: _Task) -> Iterator[_Draft]:
+        """Yield the sentences with their tokens; breaks and marks are tokens among them."""
+        places = _places(task.document)
+        held: _Draft | None = None
+        for draft in self._read(task):
+            if held:
+                yield held
+            tokens = _with_places(draft.tokens, places)
+            held = None
+            if places:  # what stands behind the last sentence belongs to it, so wait until there is no other
+                held = draft._replace(tokens=tokens)
+            else:
+                yield draft._replace(tokens=tokens)
+        if held:
+            yield held._replace(tokens=(*held.tokens, *reversed(places)))
+
+    def _read(self, task: _Task) -> Iterator[_Draft]:
+        document, options, collector = task.document, task.options, task.collector
+        text, user, normalised = document.text, task.lexicon, collector.normalised
+        for first, last, readings in _chunks(document):
+            cleaned, given = prepare(text, first, last, readings, options)
+            collector.dropped += [_at_source(document, dropped) for dropped in cleaned.dropped]
+            normalised += [_at_source(document, Normalised(*change)) for change in cleaned.normalised]
+            said = {place: tokens_of(reading, text, place, task.known, options) for place, reading in given.items()}
+            for place, reading in given.items():
+                start, end, spoken = reading.start, reading.end, spoken_form(reading, said[place])
+                normalised.append(_at_source(document, Normalised(start, end, text[start:end], spoken)))
+            opens = sentences.opens_paragraph(text, first)
+            for span in sentences.split(cleaned.text, options, opens=opens):
+                result = normalize(cleaned.text, span.start, span.end, task.known, options, said)
                 for change in result.changes:
                     start, end = cleaned.span(change.start, change.end)
-                    collector.normalised.append(Normalised(start, end, text[start:end], change.spoken))
-                for first, last, reason in result.dropped:
-                    start, end = cleaned.span(first, last)
-                    collector.dropped.append(Dropped(start, end, text[start:end], reason))
+                    normalised.append(_at_source(document, Normalised(start, end, text[start:end], change.spoken)))
+                for begin, stop, reason in result.dropped:
+                    start, end = cleaned.span(begin, stop)
+                    collector.dropped.append(_at_source(document, Dropped(start, end, text[start:end], reason)))
                 if result.tokens:
                     start, end = cleaned.span(span.start, span.end)
-                    yield _Draft(_in_original(result.tokens, cleaned), span.mark, start, end)
+                    tokens = user.apply(result.tokens, cleaned.text, span.start, span.end)
+                    yield _Draft(_in_text(tokens, cleaned), span.mark, start, end, span.gap)
 
     def _is_known(self, word: str) -> bool:
         return self._pronouncer.known(word) is not None
@@ -174,7 +200,7 @@ class FrontEnd:
             token.text
             for draft in drafts
             for token in draft.tokens
-            if token.kind == "word" and not self._is_known(token.text)
+            if token.kind == "word" and not token.given and not self._is_known(token.text)
         ]
         if not unknown:
             return {}
@@ -182,103 +208,148 @@ class FrontEnd:
         return self._pronouncer.guess(unknown)
 
     def _pronounce(self, token: Token, guessed: dict[str, Pronunciation]) -> Pronunciation:
+        if token.given:
+            return token.given
         if token.kind == "letters":
             return Pronunciation(spell(token.text), "letters")
         found = self._pronouncer.known(token.text)
         return found if found else guessed[token.text]
 
-    def _realise(self, draft: _Draft, guessed: dict[str, Pronunciation]) -> Iterator[Sentence]:
+    def _realise(self, task: _Task, draft: _Draft, guessed: dict[str, Pronunciation]) -> Iterator[Sentence]:
         """Give a draft its phones, in as many sentences as its length needs."""
         items = [
-            (token, self._pronounce(token, guessed) if token.kind != "pause" else Pronunciation((), ""))
+            with_pronunciation(token, self._pronounce(token, guessed))
+            if token.kind in ("word", "letters")
+            else Item(token)
             for token in draft.tokens
         ]
-        items = _with_heteronyms([item for item in items if item[1].phones or item[0].kind == "pause"])
-        pieces = list(_pieces(items))
-        for i, piece in enumerate(pieces):
-            if any(token.kind != "pause" for token, _ in piece):
-                last = i == len(pieces) - 1
-                start = draft.start if i == 0 else piece[0][0].start
-                end = draft.end if last else piece[-1][0].end
-                yield _sentence(piece, draft.mark if last else ".", start, end)
+        items = _with_heteronyms([item for item in items if item.spoken or item.token.kind not in ("word", "letters")])
+        document = task.document
+        parts = [part for part in pieces(items) if any(item.spoken for item in part)]
+        for i, part in enumerate(parts):
+            last = i == len(parts) - 1
+            spoken = [item.token for item in part if item.spoken]
+            start = draft.start if i == 0 else spoken[0].start
+            end = draft.end if last else spoken[-1].end
+            part = [item._replace(token=_token_at_source(document, item.token)) for item in part]
+            made = sentence(
+                part, draft.mark if last else ".", *document.source_span(start, end), None if i else draft.gap
+            )
+            if made:
+                yield made
 
 
-_Item = tuple[Token, Pronunciation]
+def _require(spoken: bool, task: _Task) -> None:
+    text, dropped = task.document.text, task.collector.dropped
+    if spoken:
+        return
+    if not text.strip():
+        raise TextError("the text is empty; expected at least one word")
+    if dropped:
+        first = dropped[0]
+        raise TextError(
+            f"nothing in the text can be spoken: {first.text[:20]!r} is {first.reason} "
+            f"({len(dropped)} such places); expected English words or numbers"
+        )
+    raise TextError(f"nothing in the text can be spoken: {text.strip()[:20]!r} has no word or number")
 
 
-def _in_original(tokens: Iterable[Token], cleaned: CleanText) -> tuple[Token, ...]:
-    """Point tokens into the original text instead of the clean one."""
-    return tuple(
-        Token(token.kind, token.text, *cleaned.span(token.start, token.end)) if token.end > token.start else token
-        for token in tokens
-    )
+def _chunks(document: Document) -> Iterator[tuple[int, int, list[Reading]]]:
+    """Yield the parts of a document that are read one after the other, with their readings.
+
+    A sentence break ends a part; a part does not end inside a reading.
+    """
+    stops = [pause.position for pause in document.breaks if pause.seconds is None]
+    readings, stops = list(reversed(document.readings)), list(reversed(stops))
+    start, inside = 0, []
+    for _, end in sentences.chunks(document.text):
+        while stops and stops[-1] <= end:
+            stop = stops.pop()
+            while readings and readings[-1].start < stop:
+                inside.append(readings.pop())
+            if stop > start and (not inside or inside[-1].end <= stop):
+                yield start, stop, inside
+                start, inside = stop, []
+        while readings and readings[-1].start < end:
+            inside.append(readings.pop())
+        if end > start and (not inside or inside[-1].end <= end):
+            yield start, end, inside
+            start, inside = end, []
 
 
-def _with_heteronyms(items: list[_Item]) -> list[_Item]:
+def _places(document: Document) -> list[Token]:
+    """Return breaks and marks as tokens, the first one last."""
+    found: list[Break | Mark] = [*document.breaks, *document.marks]
+    tokens = [
+        Token("mark", place.name, place.position, place.position)
+        if isinstance(place, Mark)
+        else Token("break", repr(float(place.seconds)), place.position, place.position)
+        for place in sorted(found, key=lambda place: place.position)
+        if isinstance(place, Mark) or place.seconds is not None
+    ]
+    return tokens[::-1]
+
+
+def _with_places(tokens: tuple[Token, ...], places: list[Token]) -> tuple[Token, ...]:
+    """Put the breaks and marks that come before each token in front of it, taking them from the end of `places`."""
+    if not places:
+        return tokens
+    result: list[Token] = []
+    for token in tokens:
+        while places and token.kind != "pause" and places[-1].start <= token.start:
+            result.append(places.pop())
+        result.append(token)
+    return tuple(result)
+
+
+_Place = TypeVar("_Place", Normalised, Dropped)
+
+
+def _at_source(document: Document, place: _Place) -> _Place:
+    if not document.origin:
+        return place
+    start, end = document.source_span(place.start, place.end)
+    return place._replace(start=start, end=end)
+
+
+def _token_at_source(document: Document, token: Token) -> Token:
+    if not document.origin or token.end <= token.start:
+        return token
+    start, end = document.source_span(token.start, token.end)
+    return token._replace(start=start, end=end)
+
+
+def _in_text(tokens: Iterable[Token], cleaned: CleanText) -> tuple[Token, ...]:
+    """Point tokens into the document's text instead of the clean one."""
+    result = []
+    for token in tokens:
+        if token.end > token.start:
+            start, end = cleaned.span(token.start, token.end)
+            token = token._replace(start=start, end=end)
+        result.append(token)
+    return tuple(result)
+
+
+def _with_heteronyms(items: list[Item]) -> list[Item]:
     """Choose between the readings of words like "record" by the words around them."""
-    words = [token.text for token, _ in items if token.kind != "pause"]
+    words = [item.token.text for item in items if item.spoken]
     index, chosen = 0, []
-    for token, pronunciation in items:
-        if token.kind == "word" and pronunciation.source != "g2p":
+    for item in items:
+        if item.token.kind == "word" and not item.token.given and item.source != "g2p":
             phones = heteronym(words, index)
-            pronunciation = Pronunciation(phones, pronunciation.source) if phones else pronunciation
-        index += token.kind != "pause"
-        chosen.append((token, pronunciation))
+            item = item._replace(phones=phones) if phones else item
+        index += item.spoken
+        chosen.append(item)
     return chosen
 
 
-def _pieces(items: list[_Item]) -> Iterator[list[_Item]]:
-    """Split a long sentence at its last pause before the limit, or between two words when it has none."""
-    piece: list[_Item] = []
-    length = 0
-    pause = 0  # items of the piece up to its last pause
-    for item in items:
-        size = len(item[1].phones) or 1
-        if length + size > MAX_PHONES and piece:
-            cut = pause if pause * 3 >= len(piece) else len(piece)
-            yield _trimmed(piece[:cut])
-            piece = piece[cut:]
-            length = sum(len(pronunciation.phones) or 1 for _, pronunciation in piece)
-            pause = 0
-        piece.append(item)
-        length += size
-        if item[0].kind == "pause":
-            pause = len(piece)
-    if piece:
-        yield _trimmed(piece)
-
-
-def _trimmed(piece: list[_Item]) -> list[_Item]:
-    first, last = 0, len(piece)
-    while first < last and piece[first][0].kind == "pause":
-        first += 1
-    while last > first and piece[last - 1][0].kind == "pause":
-        last -= 1
-    return piece[first:last]
-
-
-def _sentence(piece: list[_Item], mark: str, start: int, end: int) -> Sentence:
-    """Put the phones of a piece in sequence, with weak forms where its words are unstressed."""
-    words: list[Word] = []
-    symbols, word_of = [START], [-1]
-    for i, (token, pronunciation) in enumerate(piece):
-        if token.kind == "pause":
-            symbols.append(token.text)
-            word_of.append(-1)
-            continue
-        final = i + 1 == len(piece) or piece[i + 1][0].kind == "pause"
-        alone = final and (i == 0 or piece[i - 1][0].kind == "pause")
-        phones, source = pronunciation
-        if token.kind == "word" and not alone:
-            weak = weak_form(token.text, () if final else piece[i + 1][1].phones, final)
-            if weak:
-                phones, source = weak, "weak"
-        if token.text == "a" and source != "weak":
-            phones, source = LETTERS["a"], "letters"
-        word_of += [len(words)] * len(phones)
-        symbols += phones
-        words.append(Word(text=token.text, start=token.start, end=token.end, phones=phones, source=source))
-    symbols.append(mark)
-    word_of.append(-1)
-    sequence = PhoneSequence(symbols=tuple(symbols), word_of=tuple(word_of))
-    return Sentence(words=tuple(words), sequence=sequence, start=start, end=end)
+__all__ = [
+    "MAX_PHONES",
+    "Analysis",
+    "FrontEnd",
+    "Normalised",
+    "Report",
+    "ReportCollector",
+    "Sentence",
+    "Word",
+]

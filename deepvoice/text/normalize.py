@@ -5,7 +5,7 @@ is read as. Each word keeps the span of the text it came from. Every rule consum
 no further than the sentence, whose length the splitter bounds, so the whole is linear in the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from deepvoice.text import quantities
@@ -27,17 +27,26 @@ class Normalized(NamedTuple):
 
 
 def normalize(
-    text: str, start: int, end: int, known: Callable[[str], bool], options: TextOptions = DEFAULT_OPTIONS
+    text: str,
+    start: int,
+    end: int,
+    known: Callable[[str], bool],
+    options: TextOptions = DEFAULT_OPTIONS,
+    given: Mapping[int, Sequence[Token]] | None = None,
 ) -> Normalized:
     """Normalise the sentence at text[start:end].
 
     known: tells whether a lower-case word is in the lexicon (decides what capitals and mixed case are read as)
     options: date order, classes switched off
+    given: what single characters of the text say, by their position (see `deepvoice.text.readings`)
     """
     sentence = text[start:end].replace("\n", " ")
     scanner = Scanner(sentence, start, known, shouted=is_shouted(sentence))
     while scanner.position < len(sentence):
         start = scanner.position
+        if given and scanner.offset + start in given:
+            scanner.give(given[scanner.offset + start])
+            continue
         _read(scanner, sentence[start])
         if scanner.position == start:  # no rule may stand still; what none reads is not spoken, and listed
             scanner.drop(start, start + 1, "symbol")

@@ -1,11 +1,12 @@
 """The normaliser's scanner: where it stands in a sentence, and what it has said so far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from deepvoice.text import quantities, web
 from deepvoice.text.measures import Reading
 from deepvoice.text.phones import PAUSES
+from deepvoice.text.pronounce import Pronunciation
 
 _PAUSE_RANK = {mark: rank for rank, mark in enumerate((",", "-", ":", ";"), 1)}
 
@@ -17,6 +18,7 @@ class Token(NamedTuple):
     text: str  # lower-case word; letters separated by spaces; the pause symbol
     start: int
     end: int
+    given: Pronunciation | None = None  # of a word whose pronunciation the caller gives
 
 
 class Change(NamedTuple):
@@ -97,6 +99,12 @@ class Scanner:
         """Append one spoken token."""
         self.tokens.append(Token(kind, text, self.offset + start, self.offset + end))
         self.words.append(text)
+
+    def give(self, tokens: Sequence[Token]) -> None:
+        """Say the character at the position as the tokens that the caller wants, and move behind it."""
+        self.tokens += tokens
+        self.words += [token.text for token in tokens if token.kind != "pause"]
+        self.position += 1
 
     def record(self, end: int, spoken: str) -> None:
         """List the text from the position to `end` as read otherwise than written."""
