@@ -1,11 +1,11 @@
 """One sentence of phones -> samples: durations, F0, conditioning, then the vocoder, piece by piece.
 
-Nothing is kept between calls: `SentencePlan` holds what is known before the first sample, and the vocoder's state is
-passed from piece to piece, so that a stream gives the same samples as the whole, bit for bit.
+Nothing is kept between calls: `SentencePlan` holds what is known before the first sample, and a `Rendering` the
+vocoder's state between two pieces, so that a stream gives the same samples as the whole, bit for bit.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.errors import VoiceError
 from deepvoice.kernels import Backend, using, wavenet
+from deepvoice.kernels.wavenet import Generated, Piece
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
 from deepvoice.networks.vocoder import VocoderNetwork
+from deepvoice.rendering import FIRST_FRAMES, MOST_FRAMES, Rendering, Score
 from deepvoice.text.sequence import PhoneSequence
 from deepvoice.voice import VoiceFolder
 
@@ -25,10 +27,8 @@ FloatArray = NDArray[np.float32]
 _FADE_SECONDS = 0.005  # ramp at both edges of a sentence
 _LEAD_SECONDS = 0.1  # most silence before the first phone: the corpus has more, a listener should not wait for it
 _TAIL_SECONDS = (0.05, 0.3)  # least and most silence after the last phone; final consonants need some to ring out
-_PIECES = (8, 16, 32)  # frames of the first pieces of a sentence: short, for the first sound; then the last size
 _F0_RANGE = (30.0, 1000.0)  # Hz, after the pitch shift
 _LONGEST_SYMBOL = 1.0  # seconds, mean over a sentence at speed 1; more is a damaged duration model
-_PHILOX_WORDS = 4  # 64-bit numbers in one block of the counter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,21 +50,6 @@ class Prosody:
 
     f0_F: FloatArray
     voiced_F: NDArray[np.bool_]
-
-
-def uniforms(seed: int, sentence: int, start: int, count: int) -> FloatArray:
-    """Return the random numbers of samples start .. start + count of a sentence, float32 [count] in [0, 1).
-
-    Counter-based (Philox, keyed by seed and sentence), so any range can be drawn without the ones before it. They are
-    made from raw bits rather than by numpy's Generator, whose streams may change between versions.
-    """
-    per_block = 2 * _PHILOX_WORDS  # samples, 32 bits each
-    skip = start % per_block
-    generator = np.random.Philox(key=np.array([seed, sentence], np.uint64))
-    generator.advance(start // per_block)
-    words = generator.random_raw(-(-(skip + count) // 2))
-    halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)], axis=1).reshape(-1)
-    return ((halves[skip : skip + count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).astype(np.float32)
 
 
 class Synthesizer:
@@ -115,67 +100,53 @@ class Synthesizer:
         continuous_F = interpolate_unvoiced(np.where(voiced_F, shifted, 0.0).astype(np.float32))  # as in training
         return Prosody(f0_F=continuous_F, voiced_F=np.asarray(voiced_F, np.bool_))
 
+    def rendering(self, plan: SentencePlan, prosody: Prosody, seed: int, sentence: int) -> Rendering:
+        """Compute what the vocoder needs to know of the whole sentence, and return its rendering, not yet begun.
+
+        seed, sentence: key of the random numbers
+        """
+        config, settings, vocoder = self.config, self.settings, self._vocoder
+        f0_F, voiced_F = prosody.f0_F, prosody.voiced_F
+        with using(self._backend):
+            mel_FM = vocoder.spectrum(plan.sequence, plan.durations_P, f0_F, voiced_F)
+
+        def biases(first: int, last: int) -> FloatArray:
+            with using(self._backend):
+                return vocoder.biases(mel_FM, f0_F, voiced_F, first, last)
+
+        score = Score(
+            biases=biases,
+            lpc_FK=vocoder.predictor(mel_FM),
+            pulse_NQ2=self._pulses(prosody),
+            temperature_F=np.where(voiced_F, settings.temperature_voiced, settings.temperature_unvoiced).astype("f4"),
+            hop=config.mel.hop,
+            steps=config.mel.hop // config.bunch,
+            floor=settings.floor,
+            ramp=round(_FADE_SECONDS * self.sample_rate),
+            seed=seed,
+            sentence=sentence,
+        )
+        return Rendering(score)
+
+    def generate(self, pieces: Sequence[Piece]) -> list[Generated]:
+        """Make one piece of each of several sentences, side by side."""
+        with using(self._backend):
+            return wavenet.generate_many(self._vocoder.weights, pieces)
+
     def render(self, plan: SentencePlan, prosody: Prosody, seed: int, sentence: int) -> Iterator[FloatArray]:
         """Yield the samples of a sentence in pieces, float32 in [-1, 1], faded at both edges.
 
-        seed, sentence: key of the random numbers
+        The pieces are short at first, for the first sound; the arguments are those of `rendering`.
         Raises VoiceError when the weights lead to values that are not numbers.
         """
-        config = self.config
-        frames = plan.num_samples // config.mel.hop
-        with using(self._backend):
-            mel_FM = self._vocoder.spectrum(plan.sequence, plan.durations_P, prosody.f0_F, prosody.voiced_F)
-        lpc_FK = self._vocoder.predictor(mel_FM)
-        pulse_NQ = self._pulses(prosody)
-        temperature_F = np.where(
-            prosody.voiced_F, self.settings.temperature_voiced, self.settings.temperature_unvoiced
-        ).astype(np.float32)
-        envelope = _Envelope(plan.num_samples, round(_FADE_SECONDS * self.sample_rate))
-        steps = config.mel.hop // config.bunch
-        state = None
-        for first, last in _pieces(frames):
-            with using(self._backend):  # not around the yield: the caller must not run inside it
-                samples_T, _, state = wavenet.generate(
-                    self._vocoder.weights,
-                    self._vocoder.biases(mel_FM, prosody.f0_F, prosody.voiced_F, first, last),
-                    lpc_FK[first:last],
-                    pulse_NQ[first * steps : last * steps],
-                    uniforms(seed, sentence, first * config.mel.hop, (last - first) * config.mel.hop),
-                    temperature_F[first:last],
-                    self.settings.floor,
-                    state,
-                )
-            if not np.isfinite(samples_T).all():
-                raise VoiceError(
-                    "the voice computed values that are not numbers; its weights are damaged: reinstall deepvoice"
-                )
-            yield np.clip(samples_T, -1.0, 1.0) * envelope.at(first * config.mel.hop, len(samples_T))
+        rendering, frames = self.rendering(plan, prosody, seed, sentence), FIRST_FRAMES
+        while rendering.frames_left:
+            (made,) = self.generate([rendering.ask(frames)])
+            yield rendering.take(made)
+            frames = min(2 * frames, MOST_FRAMES)
 
     def _pulses(self, prosody: Prosody) -> FloatArray:
         """Harmonics of the pitch phase at every step of the vocoder, float32 [N, 2Q]."""
         config = self.config
         phase_E = phase_from_f0(prosody.f0_F, config.mel.hop, config.mel.sample_rate)
         return pulse_features(phase_E, prosody.voiced_F, config.mel.hop, config.bunch, config.harmonics)
-
-
-def _pieces(frames: int) -> Iterator[tuple[int, int]]:
-    """Cut a number of frames into [first, last) pieces, short ones first."""
-    first, number = 0, 0
-    while first < frames:
-        last = min(frames, first + _PIECES[min(number, len(_PIECES) - 1)])
-        yield first, last
-        first, number = last, number + 1
-
-
-class _Envelope:
-    """Raised-cosine ramps at both ends of a known number of samples, 1 in between."""
-
-    def __init__(self, num_samples: int, ramp: int) -> None:
-        self._num_samples = num_samples
-        self._ramp = max(1, min(ramp, num_samples // 2))
-
-    def at(self, start: int, count: int) -> FloatArray:
-        index = np.arange(start, start + count, dtype=np.float32)
-        edge = np.minimum(index, self._num_samples - 1 - index)
-        closeness = np.clip(edge / np.float32(self._ramp), 0.0, 1.0)
-        return (0.5 - 0.5 * np.cos(np.float32(np.pi) * closeness)).astype(np.float32)

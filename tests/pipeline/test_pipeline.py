@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deepvoice
-from deepvoice.synthesis import uniforms
+from deepvoice.rendering import uniforms
 
 TEXT = "Dr. Smith has 42 cats. They sleep, mostly.\n\nAll day!"
 

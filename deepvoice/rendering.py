@@ -1,0 +1,113 @@
+"""One sentence being made, piece by piece, alone or beside others.
+
+A `Rendering` says what the vocoder needs for the next frames and takes what it made of them. Whoever drives it decides
+how many frames, and beside which other sentences: the samples are the same, bit for bit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepvoice.errors import VoiceError
+from deepvoice.kernels.wavenet import Generated, Piece, WaveNetState
+
+FloatArray = NDArray[np.float32]
+Biases = Callable[[int, int], FloatArray]  # frames first..last -> their conditioning, float32 [last - first, C]
+
+FIRST_FRAMES, MOST_FRAMES = 8, 32  # of a piece: short ones for the first sound, then longer ones
+_PHILOX_WORDS = 4  # 64-bit numbers in one block of the counter
+
+
+def uniforms(seed: int, sentence: int, start: int, count: int) -> FloatArray:
+    """Return the random numbers of samples start .. start + count of a sentence, float32 [count] in [0, 1).
+
+    Counter-based (Philox, keyed by seed and sentence), so any range can be drawn without the ones before it. They are
+    made from raw bits rather than by numpy's Generator, whose streams may change between versions.
+    """
+    per_block = 2 * _PHILOX_WORDS  # samples, 32 bits each
+    skip = start % per_block
+    generator = np.random.Philox(key=np.array([seed, sentence], np.uint64))
+    generator.advance(start // per_block)
+    words = generator.random_raw(-(-(skip + count) // 2))
+    halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)], axis=1).reshape(-1)
+    return ((halves[skip : skip + count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What the vocoder plays: everything about a sentence that is known before its first sample.
+
+    biases: conditioning of a range of frames, computed when it is needed
+    lpc_FK, temperature_F: float32, one row a frame
+    pulse_NQ2: float32, `steps` rows a frame
+    hop, steps: samples and steps of the vocoder in a frame
+    floor: probability taken off every level
+    ramp: samples of the fade at both edges
+    seed, sentence: key of the random numbers
+    """
+
+    biases: Biases
+    lpc_FK: FloatArray
+    pulse_NQ2: FloatArray
+    temperature_F: FloatArray
+    hop: int
+    steps: int
+    floor: float
+    ramp: int
+    seed: int
+    sentence: int
+
+
+class Rendering:
+    """The state of one sentence between two pieces. Used by one thread at a time."""
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+        self._frames = len(score.temperature_F)
+        self._first = self._last = 0  # frames of the piece that has been asked for
+        self._state: WaveNetState | None = None
+
+    @property
+    def frames_left(self) -> int:
+        """Frames that have no samples yet."""
+        return self._frames - self._first
+
+    def ask(self, frames: int) -> Piece:
+        """Return what the vocoder needs for the next frames, `frames` of them or as many as are left."""
+        score, first = self._score, self._first
+        last = self._last = min(self._frames, first + frames)
+        return Piece(
+            cond_FC=score.biases(first, last),
+            lpc_FK=score.lpc_FK[first:last],
+            pulse_NQ2=score.pulse_NQ2[first * score.steps : last * score.steps],
+            uniforms_T=uniforms(score.seed, score.sentence, first * score.hop, (last - first) * score.hop),
+            temperature_F=score.temperature_F[first:last],
+            floor=score.floor,
+            state=self._state,
+        )
+
+    def take(self, made: Generated) -> FloatArray:
+        """Take what the vocoder made of the frames asked for; returns samples in [-1, 1], faded at both edges.
+
+        Raises VoiceError when they are not numbers.
+        """
+        if not np.isfinite(made.samples).all():
+            raise VoiceError(
+                "the voice computed values that are not numbers; its weights are damaged: reinstall deepvoice"
+            )
+        start = self._first * self._score.hop
+        self._first, self._state = self._last, made.state
+        samples_T: FloatArray = np.clip(made.samples, -1.0, 1.0)
+        return self._fade(samples_T, start)
+
+    def _fade(self, samples_T: FloatArray, start: int) -> FloatArray:
+        """Apply raised-cosine ramps to the edges of the sentence, in place."""
+        total, stop = self._frames * self._score.hop, start + len(samples_T)
+        ramp = max(1, min(self._score.ramp, total // 2))
+        if start < ramp or stop > total - ramp:
+            index = np.arange(start, stop, dtype=np.float32)
+            closeness = np.clip(np.minimum(index, total - 1 - index) / np.float32(ramp), 0.0, 1.0)
+            samples_T *= (0.5 - 0.5 * np.cos(np.float32(np.pi) * closeness)).astype(np.float32)
+        return samples_T
