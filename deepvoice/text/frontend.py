@@ -15,6 +15,7 @@ from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, se
 from deepvoice.text.document import Break, Document, Mark, Reading
 from deepvoice.text.heteronyms import heteronym
 from deepvoice.text.hygiene import CleanText, Dropped
+from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.normalize import normalize
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
@@ -74,6 +75,10 @@ class _Task:
     options: TextOptions
     collector: ReportCollector
     known: Callable[[str], bool]
+
+    def say(self, spoken: str) -> tuple[Token, ...]:
+        """Normalise a text that is read in place of a written one."""
+        return tokens_of(Reading(start=0, end=1, spoken=spoken), spoken, 0, self.known, self.options)
 
 
 class _Draft(NamedTuple):
@@ -141,7 +146,7 @@ class FrontEnd:
     def _task(
         self, text: str | Document, lexicon: UserLexicon | None, options: TextOptions, collector: ReportCollector
     ) -> _Task:
-        document = Document(text=text) if isinstance(text, str) else text
+        document = parse_inline(text) if isinstance(text, str) else text
         if not isinstance(document, Document):
             raise TextError(f"the text is {type(text).__name__}; expected a string: decode bytes, join a list")
         user = lexicon or UserLexicon()
@@ -189,7 +194,7 @@ class FrontEnd:
                     collector.dropped.append(_at_source(document, Dropped(start, end, text[start:end], reason)))
                 if result.tokens:
                     start, end = cleaned.span(span.start, span.end)
-                    tokens = user.apply(result.tokens, cleaned.text, span.start, span.end)
+                    tokens = user.apply(result.tokens, cleaned.text, span.start, span.end, task.say)
                     yield _Draft(_in_text(tokens, cleaned), span.mark, start, end, span.gap)
 
     def _is_known(self, word: str) -> bool:

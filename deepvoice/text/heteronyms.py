@@ -123,6 +123,13 @@ def heteronym(words: Sequence[str], index: int) -> tuple[str, ...] | None:
     return readings[word in _VERB_FIRST]
 
 
+def is_verb(words: Sequence[str], index: int) -> bool:
+    """Tell whether words[index] stands where a verb does, by the words beside it."""
+    before = words[index - 1] if index else ""
+    after = words[index + 1] if index + 1 < len(words) else ""
+    return before not in _NOUN_CUES and (before in _VERB_CUES or (not before and after in _DETERMINERS))
+
+
 def _plural(word: str, before: str) -> tuple[str, ...] | None:
     """Read "records": the noun, or the verb after he, she, it and who."""
     readings = _table().get(word[:-1]) if word.endswith("s") and word != "houses" else None
