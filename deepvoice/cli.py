@@ -24,6 +24,7 @@ DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 COMMANDS = {
     "say": "speak text into a file, to standard output or to the loudspeaker",
     "phonemes": "show how text will be pronounced, without audio",
+    "serve": "serve speech over HTTP",
     "voices": "list the voices of this installation",
     "doctor": "check this installation and show what it can do",
 }

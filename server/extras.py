@@ -1,0 +1,76 @@
+"""Routes that OpenAI does not have: times without audio, and the pronunciations of the server."""
+
+import io
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from deepvoice.errors import DeepVoiceError
+from deepvoice.server import schemas
+from deepvoice.server.answers import speech_error, times
+from deepvoice.server.routes import ERRORS, In, log_entry
+from deepvoice.speech import Speech
+
+router = APIRouter(responses=ERRORS)
+
+_SUBTITLES = {"srt": "application/x-subrip", "vtt": "text/vtt", "textgrid": "text/plain"}
+_TIMINGS = {
+    200: {
+        "description": "Times of words and phones, or subtitles",
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/Timings"}},
+            **{kind: {"schema": {"type": "string"}} for kind in _SUBTITLES.values()},
+        },
+    },
+    **ERRORS,
+}
+
+
+def _subtitles(form: str, speech: Speech) -> str:
+    from deepvoice import timings
+
+    text = io.StringIO()
+    timings.write(text, speech, form)
+    return text.getvalue()
+
+
+@router.post("/v1/audio/timings", responses=_TIMINGS, response_class=Response)
+async def timings_without_audio(body: schemas.TimingsRequest, request: Request, have: In) -> Response:
+    """Return when every word and phone would be heard, without making the audio."""
+    voice = have.voice(body, body.input)
+    headers = have.ignored(body)
+    log_entry(request, body.input)
+    options = have.options(body)
+    form = body.response_format
+
+    def work() -> Response:
+        speech = voice.voice.timings(body.input, **options)
+        if form != "json":
+            return PlainTextResponse(_subtitles(form, speech), media_type=_SUBTITLES[form], headers=headers)
+        seconds = speech.phones[-1].end if speech.phones else 0.0
+        return JSONResponse({"seconds": round(seconds, 4), **times(speech)}, headers=headers)
+
+    try:
+        async with have.engine.turns.turn():
+            return await have.engine.call(work)
+    except DeepVoiceError as error:
+        raise speech_error(error) from None
+
+
+@router.get("/v1/lexicon")
+async def lexicon(have: In) -> schemas.Lexicon:
+    """List the pronunciations of the server."""
+    return schemas.Lexicon(entries=await have.engine.call(have.lexicon.entries))
+
+
+@router.put("/v1/lexicon")
+async def update_lexicon(body: schemas.LexiconEntries, response: Response, have: In) -> schemas.Lexicon:
+    """Add or replace pronunciations; requests that begin afterwards use them."""
+    response.headers.update(have.ignored(body))
+    return schemas.Lexicon(entries=await have.engine.call(lambda: have.lexicon.update(body.entries)))
+
+
+@router.delete("/v1/lexicon/{word}")
+async def remove_word(word: str, have: In) -> schemas.Lexicon:
+    """Take one pronunciation out."""
+    return schemas.Lexicon(entries=await have.engine.call(lambda: have.lexicon.remove(word)))

@@ -1,0 +1,148 @@
+"""The server's own pronunciations: a file that every worker reads, edited through the API, replaced atomically."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import threading
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from deepvoice.errors import ConfigError, DeepVoiceError, TextError
+from deepvoice.server.errors import ApiError
+from deepvoice.text.user_lexicon import UserLexicon
+
+_TABLE = "words"
+
+
+class LexiconStore:
+    """Words and how they are said. Safe for any number of threads and processes with the same file."""
+
+    def __init__(self, path: Path | None, most: int) -> None:
+        """Read the file, if there is one; raises ConfigError when it cannot be used.
+
+        path: TOML with one table [words]; None keeps the entries in memory only
+        most: entries that it may have
+        """
+        self._path = path
+        self._most = most
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None  # of the file: inode, size and time of the last change
+        self._entries: dict[str, str] = {}
+        self._lexicon: UserLexicon | None = None
+        try:
+            self._refresh()
+        except DeepVoiceError as error:
+            raise ConfigError(f"the lexicon {path} cannot be used: {error}") from None
+
+    def entries(self) -> dict[str, str]:
+        """Return all entries."""
+        with self._lock:
+            self._refresh()
+            return dict(self._entries)
+
+    def merged(self, entries: Mapping[str, str] | None) -> UserLexicon | None:
+        """Return the lexicon for a request with entries of its own, which win; None when there is nothing in it.
+
+        Raises ApiError for a pronunciation that is none.
+        """
+        with self._lock:
+            self._refresh()
+            ours = self._lexicon
+        if not entries:
+            return ours
+        own = _parse(entries, "lexicon")
+        return own if ours is None else ours.merged(own)
+
+    def update(self, entries: Mapping[str, str]) -> dict[str, str]:
+        """Add or replace entries and return all. Raises ApiError for a pronunciation that is none, or too many."""
+        _parse(entries, "entries")
+        return self._change({**entries}, ())
+
+    def remove(self, word: str) -> dict[str, str]:
+        """Take one entry out and return the others. Raises ApiError 404 when it is not there."""
+        return self._change({}, (word,))
+
+    def _change(self, added: Mapping[str, str], removed: tuple[str, ...]) -> dict[str, str]:
+        with self._lock, self._alone():
+            self._refresh()
+            for word in removed:
+                if word not in self._entries:
+                    raise ApiError(404, f"the lexicon has no entry {word[:80]!r}", param="word", code="unknown_word")
+            entries = {word: said for word, said in {**self._entries, **added}.items() if word not in removed}
+            if len(entries) > self._most:
+                message = f"the lexicon would have {len(entries)} entries; the limit of this server is {self._most}"
+                raise ApiError(400, message, param="entries", code="lexicon_full")
+            if self._path is not None:
+                self._write(entries)
+            self._take(entries)
+            return dict(entries)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from changing the file."""
+        if self._path is None:
+            yield
+            return
+        lock = os.open(self._path.with_name(f".{self._path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _refresh(self) -> None:
+        """Read the file again when it has changed."""
+        if self._path is None:
+            return
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            self._seen = None
+            self._take({})
+            return
+        seen = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if seen == self._seen:
+            return
+        try:
+            table = tomllib.loads(self._path.read_text(encoding="utf-8")).get(_TABLE, {})
+        except (OSError, ValueError) as error:
+            raise TextError(f"{self._path.name} cannot be read: {error}; mend or remove it") from None
+        if not isinstance(table, dict) or not all(isinstance(said, str) for said in table.values()):
+            raise TextError(f"{self._path.name} has a [{_TABLE}] that is not words with their pronunciations")
+        self._take(table)
+        self._seen = seen
+
+    def _take(self, entries: Mapping[str, str]) -> None:
+        self._entries = dict(entries)
+        self._lexicon = UserLexicon.from_mapping(entries) if entries else None
+
+    def _write(self, entries: Mapping[str, str]) -> None:
+        """Replace the file: a reader sees the old one or the new one."""
+        assert self._path is not None
+        lines = [f"[{_TABLE}]", *(f"{_quoted(word)} = {_quoted(said)}" for word, said in sorted(entries.items()))]
+        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
+        try:
+            with temporary.open("w", encoding="utf-8") as handle:
+                handle.write("\n".join(lines) + "\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+            temporary.replace(self._path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        found = self._path.stat()
+        self._seen = (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML: those of JSON are, with one more character escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _parse(entries: Mapping[str, str], param: str) -> UserLexicon:
+    try:
+        return UserLexicon.from_mapping(entries)
+    except DeepVoiceError as error:
+        raise ApiError(400, str(error), param=param, code="invalid_pronunciation") from None

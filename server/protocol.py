@@ -1,0 +1,82 @@
+"""HTTP/1.1 below the app: uvicorn's protocol with limits on how long a client may take, and errors in our shape.
+
+uvicorn waits for ever for the rest of a half-sent request and for a reader that reads nothing; here both are dropped.
+"""
+
+import asyncio
+import json
+import socket
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+_SEND_BUFFER = 256 * 1024  # bytes the kernel may hold for a client; more would be speech that nobody listens to
+
+
+def make_protocol(receive_timeout: float, stall_timeout: float) -> type[asyncio.Protocol]:
+    """Return a protocol class with these limits in seconds; uvicorn makes one object of it a connection."""
+
+    class LimitedProtocol(H11Protocol):
+        """One connection."""
+
+        _head_timer: asyncio.TimerHandle | None = None
+        _stall_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            sock = transport.get_extra_info("socket")
+            if sock is not None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+            self._head_timer = self.loop.call_later(receive_timeout, transport.abort)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._stop("_head_timer")
+            elif self._head_timer is None and self.timeout_keep_alive_task is None:
+                self._head_timer = self.loop.call_later(receive_timeout, self.transport.abort)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop("_head_timer")
+            self._stop("_stall_timer")
+            super().connection_lost(exc)
+
+        def handle_websocket_upgrade(self, event: h11.Request) -> None:
+            self._stop("_head_timer")
+            super().handle_websocket_upgrade(event)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._stall_timer = self._stall_timer or self.loop.call_later(stall_timeout, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            self._stop("_stall_timer")
+            super().resume_writing()
+
+        def _stop(self, name: str) -> None:
+            timer = getattr(self, name)
+            if timer is not None:
+                timer.cancel()
+                setattr(self, name, None)
+
+        def send_400_response(self, msg: str) -> None:
+            """Answer what is not HTTP with an error object instead of a line of text."""
+            body = error_bytes(msg, "invalid_request_error", "invalid_http")
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(body)).encode()),
+                (b"connection", b"close"),
+            ]
+            for part in (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=body)):
+                self.transport.write(self.conn.send(part) or b"")
+            self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+            self.transport.close()
+
+    return LimitedProtocol
+
+
+def error_bytes(message: str, kind: str, code: str) -> bytes:
+    """Return an error object for those places that have no request yet."""
+    error: dict[str, Any] = {"message": message, "type": kind, "param": None, "code": code}
+    return json.dumps({"error": error}).encode()

@@ -1,0 +1,92 @@
+"""Running the app in this process: sockets, signals, and an end that lets requests finish."""
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from deepvoice.errors import ConfigError
+from deepvoice.server.app import create_app
+from deepvoice.server.engine import Voices
+from deepvoice.server.logs import configure, log
+from deepvoice.server.protocol import make_protocol
+from deepvoice.server.settings import Settings
+
+_SWITCH_SECONDS = 0.001  # how long a thread may keep Python to itself: the event loop must not wait for many
+_BACKLOG = 2048
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which refuses new requests from the moment it is told to stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal stops at once."""
+        self.config.loaded_app.state.server.draining = True
+        super().handle_exit(sig, frame)
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Return the listening socket; raises ConfigError when the address cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((settings.host, settings.port))
+    except OSError as error:
+        sock.close()
+        address = f"{settings.host}:{settings.port}"
+        raise ConfigError(f"cannot listen on {address}: {error.strerror or error}; choose another --port") from None
+    sock.listen(_BACKLOG)
+    return sock
+
+
+def make_server(app: FastAPI, settings: Settings) -> Server:
+    """Return a server for an app."""
+    config = uvicorn.Config(
+        app,
+        http=make_protocol(settings.receive_timeout, settings.stall_timeout),
+        ws="websockets-sansio",
+        ws_max_size=settings.max_body,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_timeout)),
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    config.load()
+    return Server(config)
+
+
+def serve(settings: Settings, voices: Voices | None = None) -> None:
+    """Serve until a signal comes. Raises ConfigError or VoiceError for what is wrong at the start."""
+    configure(settings.log_level, settings.log_text)
+    voices = voices or Voices.load(settings.voice)
+    with contextlib.closing(listen(settings)) as sock, quick_switches():
+        app = create_app(settings, voices)
+        address = sock.getsockname()
+        log("listening", url=f"http://{settings.host}:{address[1]}", voices=list(voices.table))
+        server = make_server(app, settings)
+        asyncio.run(server.serve(sockets=[sock]))
+        log("stopped")
+
+
+@contextlib.contextmanager
+def quick_switches() -> Iterator[None]:
+    """Let Python's threads take turns more often than usual."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+__all__ = ["Server", "listen", "make_server", "quick_switches", "serve"]
