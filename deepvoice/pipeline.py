@@ -1,55 +1,36 @@
 """The data flow in one screen: text -> sentences of phones -> durations, F0, conditioning -> samples.
 
 `Voice` is what users hold. `SpeechStream` is one text being spoken: it yields samples as soon as they are made and
-collects words, phones and the report on the way; `Voice.speak` is that stream, gathered.
+collects times and the report on the way; `Voice.speak` is that stream, gathered.
 """
 
+import math
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deepvoice import kernels
+from deepvoice import kernels, ssml
 from deepvoice.errors import ConfigError, TextError
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
-from deepvoice.speech import Phone, Report, Speech, Word
-from deepvoice.synthesis import Prosody, SentencePlan, Synthesizer
+from deepvoice.options import LEAD_IN, LOUDNESS, PITCH, SEED, SPEED, VOLUME, Options, OptionValues
+from deepvoice.speech import Note, Speech
+from deepvoice.stream import SpeechStream
+from deepvoice.synthesis import Synthesizer
+from deepvoice.text.document import Document
 from deepvoice.text.frontend import Analysis, FrontEnd, ReportCollector, Sentence
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.voice import VoiceFolder, VoiceManifest, load_voice
 
-FloatArray = NDArray[np.float32]
+if TYPE_CHECKING:
+    from deepvoice.dispatch import Dispatcher
 
-SPEED = (0.25, 4.0)  # rate, 1 is the voice's own
-PITCH = (-12.0, 12.0)  # semitones
-VOLUME = (0.0, 10.0)  # linear gain
-SEED = (0, 2**63 - 1)
-_SILENCE_PIECE = 4800  # samples; silence is streamed in pieces of at most this size
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to speak one text; see `Voice.speak`. Values outside their ranges raise ConfigError."""
-
-    speed: float = 1.0
-    pitch: float = 0.0
-    volume: float = 1.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in (("speed", SPEED), ("pitch", PITCH), ("volume", VOLUME), ("seed", SEED)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-                raise ConfigError(f"{name} is {value!r}; expected a number from {low} to {high}")
-        if not isinstance(self.seed, int):
-            raise ConfigError(f'seed is {self.seed!r}; expected a whole number, None or "random"')
+_TEXTS = 8  # texts that speak_many reads at a time
 
 
 class Voice:
@@ -71,6 +52,7 @@ class Voice:
         self.threads = threads or _cores()
         self._synthesizer = Synthesizer(folder, self.backend)
         self._front_end = _front_end(folder)
+        self._mean_hz = math.exp(folder.configs["f0"].log_mean)
 
     @classmethod
     def load(cls, voice: str | Path | None = None, *, backend: str = "auto", threads: int | None = None) -> "Voice":
@@ -87,80 +69,87 @@ class Voice:
         """Sample rate of everything this voice makes, in Hz."""
         return self.manifest.sample_rate
 
-    def speak(
-        self,
-        text: str,
-        *,
-        speed: float = 1.0,
-        pitch: float = 0.0,
-        volume: float = 1.0,
-        seed: int | Literal["random"] | None = None,
-    ) -> Speech:
-        """Speak a text.
+    def dispatcher(self, threads: int | None = None, slots: int = 16) -> "Dispatcher":
+        """Return a new dispatcher, which renders sentences of many streams side by side; close it, or use `with`.
 
-        speed: rate, 2 is twice as fast
-        pitch: shift in semitones
-        volume: linear gain; samples are clipped to [-1, 1]
-        seed: of the random numbers; None is the voice's fixed default, "random" a new one (named in the report)
-        Raises TextError when there is nothing to speak, ConfigError for an option outside its range.
+        threads: workers; None is the number that the voice was loaded with
+        slots: sentences of one batch
         """
-        stream = self.stream(text, speed=speed, pitch=pitch, volume=volume, seed=seed)
-        samples = np.concatenate(list(stream))
-        return Speech(
-            samples=samples,
-            sample_rate=self.sample_rate,
-            words=tuple(stream.words),
-            phones=tuple(stream.phones),
-            report=stream.report,
-        )
+        from deepvoice.dispatch import Dispatcher
+
+        return Dispatcher(self._synthesizer, threads=threads or self.threads, slots=slots)
+
+    def speak(self, text: str | Document, **options: Unpack[OptionValues]) -> Speech:
+        """Speak a text, with the keywords that `Options` documents.
+
+        Raises TextError when there is nothing to speak or the SSML is malformed, ConfigError for an option outside its
+        range.
+        """
+        stream = self.stream(text, **options)
+        return _gathered(stream, np.concatenate(list(stream)))
 
     def stream(
         self,
-        text: str,
+        text: str | Document,
         *,
-        speed: float = 1.0,
-        pitch: float = 0.0,
-        volume: float = 1.0,
-        seed: int | Literal["random"] | None = None,
         times: bool = True,
-    ) -> "SpeechStream":
+        dispatcher: "Dispatcher | None" = None,
+        after: SpeechStream | None = None,
+        **options: Unpack[OptionValues],
+    ) -> SpeechStream:
         """Return the same samples as `speak`, as an iterator of float32 arrays, each as soon as it is ready.
 
         times: whether to collect words and phones; without, memory does not grow with the text
+        dispatcher: renders the sentences, together with those of other streams; the samples are the same
+        after: the ended stream of the text before this one, when a text comes in parts that end where sentences do: the
+            samples, times and positions are then those of the whole text
+        Raises what `speak` raises, at once; TextError for what only shows later while iterating.
         """
-        options = Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
+        chosen = Options(**options)
+        source, notes = self._source(text, chosen)
         collector = ReportCollector()
-        return SpeechStream(self._synthesizer, self._sentences(text, collector), collector, options, times)
+        return SpeechStream(
+            self._synthesizer,
+            source,
+            self._sentences(source, collector, chosen),
+            collector=collector,
+            options=chosen,
+            seed=self._seed(chosen),
+            notes=notes,
+            times=times,
+            dispatcher=dispatcher,
+            after=after,
+        )
 
-    def speak_many(
-        self,
-        texts: Iterable[str],
-        *,
-        speed: float = 1.0,
-        pitch: float = 0.0,
-        volume: float = 1.0,
-        seed: int | Literal["random"] | None = None,
-    ) -> Iterator[Speech]:
+    def timings(self, text: str | Document, **options: Unpack[OptionValues]) -> Speech:
+        """Return when everything would be heard, without making samples (they are empty); much faster than `speak`."""
+        stream = self.stream(text, **options)
+        stream.skip_audio()
+        return _gathered(stream, np.zeros(0, np.float32))
+
+    def speak_many(self, texts: Iterable[str | Document], **options: Unpack[OptionValues]) -> Iterator[Speech]:
         """Yield the Speech of each text, in order, rendering several at a time; the samples equal those of `speak`.
 
         Raises, at once, ConfigError for an option outside its range and TextError when `texts` is one string.
         """
-        if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        if isinstance(texts, (str, bytes, Document)) or not isinstance(texts, Iterable):
             raise TextError(f"texts is a {type(texts).__name__}; expected several texts: pass a list, or use speak")
-        Options(speed=speed, pitch=pitch, volume=volume, seed=self._seed(seed))
+        Options(**options)
+        return self._side_by_side(texts, options)
 
-        def speak(text: str) -> Speech:
-            return self.speak(text, speed=speed, pitch=pitch, volume=volume, seed=seed)
+    def _side_by_side(self, texts: Iterable[str | Document], options: OptionValues) -> Iterator[Speech]:
+        """Read texts in threads of their own; their sentences are rendered together."""
+        with self.dispatcher() as dispatcher, ThreadPoolExecutor(_TEXTS) as pool:
 
-        return self._in_parallel(speak, texts)
+            def speak(text: str | Document) -> Speech:
+                stream = self.stream(text, dispatcher=dispatcher, **options)
+                return _gathered(stream, np.concatenate(list(stream)))
 
-    def _in_parallel(self, speak: Callable[[str], Speech], texts: Iterable[str]) -> Iterator[Speech]:
-        with ThreadPoolExecutor(self.threads) as pool:
             pending: deque[Future[Speech]] = deque()
             try:
                 for text in texts:
                     pending.append(pool.submit(speak, text))
-                    if len(pending) > self.threads:  # bounded: an endless iterable of texts must not fill the memory
+                    if len(pending) > _TEXTS:  # bounded: an endless iterable of texts must not fill the memory
                         yield pending.popleft().result()
                 while pending:
                     yield pending.popleft().result()
@@ -168,17 +157,28 @@ class Voice:
                 for future in pending:
                     future.cancel()
 
-    def phonemes(self, text: str) -> tuple[Sentence, ...]:
+    def phonemes(self, text: str | Document, **options: Unpack[OptionValues]) -> tuple[Sentence, ...]:
         """Return the sentences with their words, character spans and phones, without making audio."""
-        return self.analyse(text).sentences
+        return self.analyse(text, **options).sentences
 
-    def analyse(self, text: str) -> Analysis:
+    def analyse(self, text: str | Document, **options: Unpack[OptionValues]) -> Analysis:
         """Return what the front end makes of a text: the sentences, and what was normalised, unknown and dropped."""
+        chosen = Options(**options)
+        source, _ = self._source(text, chosen)
         with kernels.using(self.backend):
-            return self._front_end.analyse(text)
+            return self._front_end.analyse(source, lexicon=chosen.lexicon, options=chosen.text_options)
 
-    def _sentences(self, text: str, collector: ReportCollector) -> Iterator[Sentence]:
-        sentences = self._front_end.iterate(text, collector)
+    def _source(self, text: str | Document, options: Options) -> tuple[str | Document, tuple[Note, ...]]:
+        """Parse SSML, if it is that."""
+        if not options.ssml:
+            return text, ()
+        if isinstance(text, Document):
+            raise TextError("the text is a Document, which is not SSML any more; pass it without ssml=True")
+        read = ssml.read(text, voice=self.name, mean_hz=self._mean_hz)
+        return read.document, read.notes
+
+    def _sentences(self, text: str | Document, collector: ReportCollector, options: Options) -> Iterator[Sentence]:
+        sentences = self._front_end.iterate(text, collector, lexicon=options.lexicon, options=options.text_options)
         while True:
             with kernels.using(self.backend):
                 sentence = next(sentences, None)
@@ -186,113 +186,10 @@ class Voice:
                 return
             yield sentence
 
-    def _seed(self, seed: int | Literal["random"] | None) -> int:
-        if seed is None:
+    def _seed(self, options: Options) -> int:
+        if options.seed is None:
             return self.manifest.synthesis.seed
-        return secrets.randbelow(SEED[1]) if seed == "random" else seed
-
-
-class SpeechStream:
-    """One text being spoken: an iterator of samples that also collects words, phones and the report.
-
-    Sentences are read as they are needed, so that a book starts at once and needs no more memory than a note. `words`,
-    `phones` and `report` cover what has been read so far: everything, once the iteration has ended.
-    """
-
-    def __init__(
-        self,
-        synthesizer: Synthesizer,
-        sentences: Iterator[Sentence],
-        collector: ReportCollector,
-        options: Options,
-        times: bool,
-    ) -> None:
-        """Begin with the first sentence; raises TextError when there is none."""
-        self.words: list[Word] = []
-        self.phones: list[Phone] = []
-        self.sample_rate = synthesizer.sample_rate
-        self._synthesizer = synthesizer
-        self._sentences = sentences
-        self._collector = collector
-        self._options = options
-        self._times = times
-        self._read = 0  # sentences
-        self._planned = 0  # samples of the sentences read
-        self._waiting: deque[tuple[Sentence, SentencePlan]] = deque()  # read and planned, not yet rendered
-        self._read_next()
-        self._pieces = self._render()
-
-    def __iter__(self) -> Iterator[FloatArray]:
-        return self
-
-    def __next__(self) -> FloatArray:
-        return next(self._pieces)
-
-    @property
-    def report(self) -> Report:
-        """What became of the text that has been read so far."""
-        found = self._collector.report()
-        return Report(
-            sentences=self._read,
-            normalised=found.normalised,
-            unknown=found.unknown,
-            dropped=found.dropped,
-            seed=self._options.seed,
-        )
-
-    def read_all(self, most: int | None = None) -> bool:
-        """Read sentences ahead, up to `most` of them in all; returns whether that was the whole text."""
-        while most is None or self._read < most:
-            if not self._read_next():
-                return True
-        return False
-
-    def count_samples(self) -> int:
-        """Return how many samples the text will have; it reads and plans all of it."""
-        self.read_all()
-        return self._planned + self._synthesizer.gap_samples * (self._read - 1)
-
-    def _read_next(self) -> bool:
-        sentence = next(self._sentences, None)
-        if sentence is None:
-            return False
-        plan = self._synthesizer.plan(sentence.sequence, self._options.speed)
-        self._waiting.append((sentence, plan))
-        self._planned += plan.num_samples
-        self._read += 1
-        return True
-
-    def _render(self) -> Iterator[FloatArray]:
-        done = number = 0  # samples, sentences
-        while self._waiting or self._read_next():
-            sentence, plan = self._waiting.popleft()
-            if number:
-                yield from _silence(self._synthesizer.gap_samples)
-                done += self._synthesizer.gap_samples
-            prosody = self._synthesizer.prosody(plan, self._options.pitch)
-            if self._times:
-                self._note(sentence, plan, prosody, done)
-            for piece in self._synthesizer.render(plan, prosody, self._options.seed, number):
-                yield np.clip(piece * np.float32(self._options.volume), -1.0, 1.0)
-            done += plan.num_samples
-            number += 1
-
-    def _note(self, sentence: Sentence, plan: SentencePlan, prosody: Prosody, done: int) -> None:
-        """Append the words and phones of a sentence that starts at sample `done`."""
-        frame_seconds = plan.num_samples / self.sample_rate / max(1, int(plan.durations_P.sum()))
-        edges = np.concatenate([[0], np.cumsum(plan.durations_P)])
-        seconds = [done / self.sample_rate + int(edge) * frame_seconds for edge in edges]
-        heard: dict[int, tuple[float, float]] = {}
-        for i, (symbol, place) in enumerate(zip(plan.sequence.symbols, plan.sequence.word_of, strict=True)):
-            voiced = prosody.voiced_F[edges[i] : edges[i + 1]]
-            f0 = float(prosody.f0_F[edges[i] : edges[i + 1]][voiced].mean()) if voiced.any() else 0.0
-            self.phones.append(Phone(symbol=symbol, start=seconds[i], end=seconds[i + 1], f0=f0))
-            if place >= 0:
-                heard[place] = (heard.get(place, (seconds[i], 0.0))[0], seconds[i + 1])
-        for number, word in enumerate(sentence.words):
-            if number in heard:
-                start, end = heard[number]
-                self.words.append(Word(text=word.text, start=start, end=end, span=(word.start, word.end)))
+        return secrets.randbelow(SEED[1]) if options.seed == "random" else options.seed
 
 
 def load_front_end(voice: str | Path | None = None) -> FrontEnd:
@@ -305,14 +202,21 @@ def _front_end(folder: VoiceFolder) -> FrontEnd:
     return FrontEnd(Lexicon(), GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module]))
 
 
+def _gathered(stream: SpeechStream, samples: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Speech:
+    return Speech(
+        samples=samples,
+        sample_rate=stream.sample_rate,
+        words=tuple(stream.words),
+        phones=tuple(stream.phones),
+        sentences=tuple(stream.sentences),
+        marks=tuple(stream.marks),
+        report=stream.report,
+    )
+
+
 def _cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _silence(samples: int) -> Iterator[FloatArray]:
-    for start in range(0, samples, _SILENCE_PIECE):
-        yield np.zeros(min(_SILENCE_PIECE, samples - start), np.float32)
-
-
-__all__ = ["PITCH", "SEED", "SPEED", "VOLUME", "Options", "SpeechStream", "Voice"]
+__all__ = ["LEAD_IN", "LOUDNESS", "PITCH", "SEED", "SPEED", "VOLUME", "Options", "SpeechStream", "Voice"]

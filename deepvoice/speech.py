@@ -1,7 +1,8 @@
-"""What speaking returns: samples with the times of words and phones, and a report of what happened to the text."""
+"""What speaking returns: samples with the times of sentences, words and phones, and a report of what happened."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,27 +19,70 @@ class Word:
     text: the word as it is spoken ("forty" for the first word of "42")
     start, end: seconds from the start of the speech
     span: characters of the original text that it came from, [first, past the last)
+    samples: the same time in samples, [first, past the last)
     """
 
     text: str
     start: float
     end: float
     span: tuple[int, int]
+    samples: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phone:
-    """A phone or a silence and when it is heard.
+    """A phone or a silence and when it is heard; phones cover every sample of the speech.
 
     symbol: one of deepvoice.text.phones.SYMBOLS
     start, end: seconds from the start of the speech
     f0: mean pitch of its voiced frames in Hz, 0 if it has none
+    samples: the same time in samples, [first, past the last)
+    word: index of its word in the speech, -1 for a silence
     """
 
     symbol: str
     start: float
     end: float
     f0: float
+    samples: tuple[int, int]
+    word: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenSentence:
+    """A sentence and when it is heard, from its first word to its last.
+
+    text: what was written, without markup
+    start, end: seconds from the start of the speech
+    span: characters of the original text, [first, past the last)
+    samples: the same time in samples, [first, past the last)
+    words: indexes of its words in the speech, [first, past the last)
+    """
+
+    text: str
+    start: float
+    end: float
+    span: tuple[int, int]
+    samples: tuple[int, int]
+    words: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenMark:
+    """A named place of the text (`<mark name="..."/>`) and when it is reached: in seconds, and as a sample."""
+
+    name: str
+    time: float
+    sample: int
+
+
+class Note(NamedTuple):
+    """Something of the original characters [start, end) that was understood but is not done, and why."""
+
+    start: int
+    end: int
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +93,19 @@ class Report:
     normalised: what is not read as it is written, such as numbers: (start, end, text, spoken) in the original text
     unknown: words that the lexicon does not have, read by the pronunciation model
     dropped: what is not spoken, such as other scripts: (start, end, text, reason) in the original text
+    notes: instructions that are not carried out, such as another language: (start, end, text, reason)
     seed: seed of the random numbers; the same seed gives the same samples
+    loudness: integrated loudness of the samples in LUFS when a target was asked for; above or below the target only
+        where it would have clipped, or where there is nothing but silence
     """
 
     sentences: int = 0
     normalised: tuple[Normalised, ...] = ()
     unknown: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    notes: tuple[Note, ...] = ()
     seed: int = 0
+    loudness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +120,8 @@ class Speech:
     sample_rate: int
     words: tuple[Word, ...] = ()
     phones: tuple[Phone, ...] = ()
+    sentences: tuple[SpokenSentence, ...] = ()
+    marks: tuple[SpokenMark, ...] = ()
     report: Report = field(default_factory=Report)
 
     @property

@@ -1,0 +1,93 @@
+"""Keeps the time of a speech while it is made: words, phones, sentences and marks, counted in samples."""
+
+from bisect import bisect_left
+
+import numpy as np
+
+from deepvoice.prosody.durations import Timing
+from deepvoice.speech import Phone, SpokenMark, SpokenSentence, Word
+from deepvoice.synthesis import Prosody
+from deepvoice.text.document import Document
+from deepvoice.text.frontend import Sentence
+from deepvoice.text.phones import START
+
+
+class Times:
+    """Collects times; `samples` is the length so far, and the phones cover all of it."""
+
+    def __init__(self, text: str | Document, sample_rate: int, *, samples: int = 0, offset: int = 0) -> None:
+        """Begin at a sample; `offset` is added to the positions of characters."""
+        self.words: list[Word] = []
+        self.phones: list[Phone] = []
+        self.sentences: list[SpokenSentence] = []
+        self.marks: list[SpokenMark] = []
+        self.samples = samples
+        self._offset = offset
+        self._rate = sample_rate
+        self._text = text
+
+    def silence(self, samples: int) -> None:
+        """Append digital silence."""
+        if samples:
+            self._phone(START, self.samples, self.samples + samples, 0.0, -1)
+            self.samples += samples
+
+    def mark(self, name: str, sample: int | None = None) -> None:
+        """Append a mark, here or at a sample."""
+        sample = self.samples if sample is None else sample
+        self.marks.append(SpokenMark(name=name, time=sample / self._rate, sample=sample))
+
+    def sentence(self, sentence: Sentence, timing: Timing, prosody: Prosody, hop: int) -> None:
+        """Append a sentence."""
+        plan = timing.plan
+        frames = np.concatenate([[0], np.cumsum(plan.durations_P)])
+        edges = self.samples + np.concatenate([[0], np.cumsum(plan.durations_P * hop + timing.held_P)])
+        first_word = len(self.words)
+        heard: dict[int, tuple[int, int]] = {}
+        for i, (symbol, place) in enumerate(zip(plan.sequence.symbols, plan.sequence.word_of, strict=True)):
+            inside = slice(frames[i], frames[i + 1])
+            voiced = prosody.voiced_F[inside]
+            f0 = float(prosody.f0_F[inside][voiced].mean()) if voiced.any() else 0.0
+            start, end = int(edges[i]), int(edges[i + 1])
+            self._phone(symbol, start, end, f0, first_word + place if place >= 0 else -1)
+            if place >= 0:
+                heard[place] = (heard.get(place, (start, 0))[0], end)
+        for number, word in enumerate(sentence.words):
+            self._word(word.text, (word.start + self._offset, word.end + self._offset), heard[number])
+        for index, name in sentence.marks:
+            self.mark(name, int(edges[index]))
+        self._sentence(sentence, first_word)
+        self.samples = int(edges[-1])
+
+    def _phone(self, symbol: str, start: int, end: int, f0: float, word: int) -> None:
+        rate = self._rate
+        self.phones.append(
+            Phone(symbol=symbol, start=start / rate, end=end / rate, f0=f0, samples=(start, end), word=word)
+        )
+
+    def _word(self, text: str, span: tuple[int, int], samples: tuple[int, int]) -> None:
+        start, end = samples
+        self.words.append(Word(text=text, start=start / self._rate, end=end / self._rate, span=span, samples=samples))
+
+    def _sentence(self, sentence: Sentence, first_word: int) -> None:
+        words = self.words[first_word:]
+        start, end = words[0].samples[0], words[-1].samples[1]
+        self.sentences.append(
+            SpokenSentence(
+                text=" ".join(self._written(sentence.start, sentence.end).split()),
+                start=start / self._rate,
+                end=end / self._rate,
+                span=(sentence.start + self._offset, sentence.end + self._offset),
+                samples=(start, end),
+                words=(first_word, len(self.words)),
+            )
+        )
+
+    def _written(self, start: int, end: int) -> str:
+        """Return what was written between two characters of the original, without markup."""
+        if isinstance(self._text, str):
+            return self._text[start:end]
+        origin = self._text.origin
+        if not origin:
+            return self._text.text[start:end]
+        return self._text.text[bisect_left(origin, start) : bisect_left(origin, end)]
