@@ -68,8 +68,8 @@ class UserEntry:
 def pronunciation(text: str) -> tuple[Phones, ...]:
     """Read a pronunciation in the notation that it looks like.
 
-    /between slashes/ or with letters outside ASCII it is IPA; with an ARPAbet symbol in capitals it is ARPAbet; otherwise
-    it is respelling.
+    IPA between slashes or with letters outside ASCII, ARPAbet when one of its words is an ARPAbet symbol in capitals,
+    otherwise respelling.
     """
     stripped = text.strip()
     if (stripped.startswith("/") and stripped.endswith("/") and len(stripped) > 2) or not stripped.isascii():
