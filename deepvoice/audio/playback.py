@@ -1,14 +1,19 @@
-"""Playing speech as it is made, through whatever player this machine has."""
+"""Playing speech as it is made, through whatever player this machine has.
+
+An interrupt stops the sound at once: a player program is killed with what it holds, a device drops its buffer.
+"""
 
 import contextlib
+import importlib
 import importlib.util
+import os
+import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +21,7 @@ from numpy.typing import NDArray
 from deepvoice.audio.io import AudioWriter, open_stream, open_writer
 from deepvoice.errors import AudioError
 
+PLAYER = "DEEPVOICE_PLAYER"  # environment variable: a command that plays a wav from its standard input
 _STREAMING = (  # players that read a wav from standard input
     ("aplay", "-q", "-"),
     ("paplay",),
@@ -25,14 +31,22 @@ _FAILURES = ("audio open failed", "Failed to open file")  # ffplay ends with sta
 _REMEDY = "write a file instead: deepvoice say ... -o speech.wav"
 
 
+def players() -> dict[str, str | None]:
+    """Return what could play, best first: None when it can be used, else the reason why not."""
+    found: dict[str, str | None] = {}
+    if command := os.environ.get(PLAYER):
+        found[command] = None if shutil.which(shlex.split(command)[0]) else "the command is not in PATH"
+    found["sounddevice"] = _sounddevice_trouble()
+    for name in (*(command[0] for command in _STREAMING), "afplay"):
+        found[name] = None if shutil.which(name) else "not in PATH"
+    return found
+
+
 def find_player() -> str | None:
-    """Name of the player that will be used: a program, the package sounddevice, or None."""
-    for command in _STREAMING:
-        if shutil.which(command[0]):
-            return command[0]
-    if shutil.which("afplay"):
-        return "afplay"
-    return "sounddevice" if importlib.util.find_spec("sounddevice") else None
+    """Return what will play: the command in DEEPVOICE_PLAYER, the package sounddevice, a program, or None."""
+    if command := os.environ.get(PLAYER):
+        return command
+    return next((name for name, trouble in players().items() if trouble is None), None)
 
 
 @contextlib.contextmanager
@@ -43,7 +57,8 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
     """
     player = find_player()
     if player is None:
-        raise AudioError(f"there is no audio player (looked for aplay, paplay, ffplay, afplay, sounddevice); {_REMEDY}")
+        known = ", ".join(players())
+        raise AudioError(f"there is no audio player (looked for {known}; `pip install deepvoice[play]`); {_REMEDY}")
     if player == "sounddevice":
         with _sounddevice(sample_rate) as writer:
             yield writer
@@ -55,16 +70,19 @@ def open_player(sample_rate: int) -> Iterator[AudioWriter]:
                 subprocess.run([player, str(Path(folder) / "speech.wav")], stderr=subprocess.PIPE, check=False), player
             )
     else:
-        command = next(command for command in _STREAMING if command[0] == player)
-        with _program(command, sample_rate) as writer:
+        known_command = next((command for command in _STREAMING if command[0] == player), None)
+        with _program(known_command or tuple(shlex.split(player)), sample_rate) as writer:
             yield writer
 
 
 @contextlib.contextmanager
 def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter]:
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-    # bufsize 0: nothing to flush at its end
-    with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, bufsize=0) as process:
+    try:  # bufsize 0: nothing to flush at its end
+        process = subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, bufsize=0)
+    except OSError as error:
+        raise AudioError(f"{command[0]} cannot be started ({error.strerror}); {_REMEDY}") from None
+    with process:
         stdin, stderr = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stderr)
         try:
             # A player that cannot open its device ends early; its own message then says more than the broken pipe.
@@ -72,10 +90,10 @@ def _program(command: tuple[str, ...], sample_rate: int) -> Iterator[AudioWriter
                 with open_stream(stdin, sample_rate, "wav") as writer:
                     yield writer
                 stdin.close()
+            message = stderr.read()  # until it has played everything
         except BaseException:
             process.kill()
             raise
-        message = stderr.read()
         _check(subprocess.CompletedProcess(command, process.wait(), b"", message), command[0])
 
 
@@ -90,11 +108,22 @@ def _check(result: "subprocess.CompletedProcess[bytes]", player: str) -> None:
 class _DeviceWriter:
     """Samples to an open sounddevice stream."""
 
-    def __init__(self, device: object) -> None:
+    def __init__(self, device: Any) -> None:
         self._device = device
 
     def write(self, samples_T: NDArray[np.float32]) -> None:
-        self._device.write(samples_T.reshape(-1, 1))  # type: ignore[attr-defined]
+        self._device.write(np.ascontiguousarray(samples_T, np.float32).reshape(-1, 1))
+
+
+def _sounddevice_trouble() -> str | None:
+    """Say why the package sounddevice cannot be used; None when it can."""
+    if importlib.util.find_spec("sounddevice") is None:
+        return "not installed; pip install deepvoice[play]"
+    try:
+        importlib.import_module("sounddevice")
+    except Exception as error:  # noqa: BLE001 - OSError when PortAudio is missing, and whatever a binding raises
+        return f"{error}; on Debian: apt-get install libportaudio2"
+    return None
 
 
 @contextlib.contextmanager
@@ -103,11 +132,13 @@ def _sounddevice(sample_rate: int) -> Iterator[AudioWriter]:
         sounddevice = importlib.import_module("sounddevice")
         device = sounddevice.OutputStream(samplerate=sample_rate, channels=1, dtype="float32")
         device.start()
-    except Exception as error:  # noqa: BLE001 - PortAudio raises its own types, OSError when its library is missing
+    except Exception as error:  # noqa: BLE001 - PortAudio raises its own types
         raise AudioError(f"sounddevice cannot play ({error}); {_REMEDY}") from None
     try:
         yield _DeviceWriter(device)
-        device.stop()
+        device.stop()  # after the last sample
+    except BaseException:
+        device.abort()  # at once
+        raise
     finally:
         device.close()
-        sys.stderr.flush()

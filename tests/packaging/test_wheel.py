@@ -18,7 +18,7 @@ def test_dependencies_are_ranges():
     assert {re.split(r"[<>=!~;\[ ]", requirement)[0] for requirement in core} == {"numpy", "safetensors", "soundfile"}
     assert not [requirement for requirement in requirements if "==" in requirement.split(";")[0]]
     extras = importlib.metadata.metadata("deepvoice").get_all("Provides-Extra")
-    assert set(extras) == {"server", "train", "eval", "ray", "dev"}
+    assert set(extras) == {"server", "train", "eval", "book", "play", "ray", "dev"}
 
 
 def test_package_data_is_installed():
