@@ -24,6 +24,7 @@ from deepvoice.stream import SpeechStream
 from deepvoice.synthesis import Synthesizer
 from deepvoice.text.document import Document
 from deepvoice.text.frontend import Analysis, FrontEnd, ReportCollector, Sentence
+from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.voice import VoiceFolder, VoiceManifest, load_voice
 
@@ -169,9 +170,9 @@ class Voice:
             return self._front_end.analyse(source, lexicon=chosen.lexicon, options=chosen.text_options)
 
     def _source(self, text: str | Document, options: Options) -> tuple[str | Document, tuple[Note, ...]]:
-        """Parse SSML, if it is that."""
+        """Parse SSML, if it is that, or the pronunciations inside plain text."""
         if not options.ssml:
-            return text, ()
+            return parse_inline(text) if isinstance(text, str) else text, ()
         if isinstance(text, Document):
             raise TextError("the text is a Document, which is not SSML any more; pass it without ssml=True")
         read = ssml.read(text, voice=self.name, mean_hz=self._mean_hz)

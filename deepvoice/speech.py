@@ -20,6 +20,8 @@ class Word:
     start, end: seconds from the start of the speech
     span: characters of the original text that it came from, [first, past the last)
     samples: the same time in samples, [first, past the last)
+    written: what stands there without markup, up to the next word, with punctuation and at most one space behind it;
+        empty for the second word of "42" and the like. Together they are the text of the sentence.
     """
 
     text: str
@@ -27,6 +29,7 @@ class Word:
     end: float
     span: tuple[int, int]
     samples: tuple[int, int]
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from deepvoice.speech import Phone, SpokenMark, SpokenSentence, Word
 from deepvoice.synthesis import Prosody
 from deepvoice.text.document import Document
 from deepvoice.text.frontend import Sentence
+from deepvoice.text.frontend import Word as SentenceWord
 from deepvoice.text.phones import START
 
 
@@ -52,8 +53,9 @@ class Times:
             self._phone(symbol, start, end, f0, first_word + place if place >= 0 else -1)
             if place >= 0:
                 heard[place] = (heard.get(place, (start, 0))[0], end)
+        written = self._written(sentence)
         for number, word in enumerate(sentence.words):
-            self._word(word.text, (word.start + self._offset, word.end + self._offset), heard[number])
+            self._word(word, heard[number], written[number])
         for index, name in sentence.marks:
             self.mark(name, int(edges[index]))
         self._sentence(sentence, first_word)
@@ -65,16 +67,25 @@ class Times:
             Phone(symbol=symbol, start=start / rate, end=end / rate, f0=f0, samples=(start, end), word=word)
         )
 
-    def _word(self, text: str, span: tuple[int, int], samples: tuple[int, int]) -> None:
+    def _word(self, word: SentenceWord, samples: tuple[int, int], written: str) -> None:
         start, end = samples
-        self.words.append(Word(text=text, start=start / self._rate, end=end / self._rate, span=span, samples=samples))
+        self.words.append(
+            Word(
+                text=word.text,
+                start=start / self._rate,
+                end=end / self._rate,
+                span=(word.start + self._offset, word.end + self._offset),
+                samples=samples,
+                written=written,
+            )
+        )
 
     def _sentence(self, sentence: Sentence, first_word: int) -> None:
         words = self.words[first_word:]
         start, end = words[0].samples[0], words[-1].samples[1]
         self.sentences.append(
             SpokenSentence(
-                text=" ".join(self._written(sentence.start, sentence.end).split()),
+                text="".join(word.written for word in words).rstrip(),
                 start=start / self._rate,
                 end=end / self._rate,
                 span=(sentence.start + self._offset, sentence.end + self._offset),
@@ -83,7 +94,26 @@ class Times:
             )
         )
 
-    def _written(self, start: int, end: int) -> str:
+    def _written(self, sentence: Sentence) -> list[str]:
+        """Return what was written for each word: all of the sentence's text, cut where words begin."""
+        first: list[int] = []  # words that begin a writing; others, such as "two" of "42", belong to the one before
+        starts: list[int] = []
+        past = -1
+        for number, word in enumerate(sentence.words):
+            if word.start >= past:
+                first.append(number)
+                starts.append(word.start)
+            else:
+                starts[-1] = min(starts[-1], word.start)
+            past = max(past, word.end)
+        edges = [min(sentence.start, starts[0]), *starts[1:], max(sentence.end, past)]
+        written = [""] * len(sentence.words)
+        for number, start, end in zip(first, edges, edges[1:], strict=False):
+            text = self._plain(start, end)
+            written[number] = " ".join(text.split()) + (" " if text[-1:].isspace() else "")
+        return written
+
+    def _plain(self, start: int, end: int) -> str:
         """Return what was written between two characters of the original, without markup."""
         if isinstance(self._text, str):
             return self._text[start:end]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from deepvoice.errors import TextError
 
 if TYPE_CHECKING:
+    from deepvoice.options import OptionValues
     from deepvoice.text.hygiene import Dropped
 
 MAX_SEED = 2**63 - 1
@@ -36,6 +37,63 @@ def add_voice_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--voice", metavar="NAME", help="a voice that `deepvoice voices` lists, or the path of a folder"
     )
+
+
+def add_speaking_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how the text is read and how it sounds; `speaking_options` makes keywords of `Voice.speak` of them."""
+    parser.add_argument("--ssml", action="store_true", help="the text is SSML: <speak>...</speak>")
+    parser.add_argument(
+        "--lexicon",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="pronunciations of your own, TOML or PLS; may be repeated, later files count",
+    )
+    parser.add_argument(
+        "--no-normalize", action="store_true", help="the text is in words already: numbers and signs are not read"
+    )
+    parser.add_argument("--dates", choices=("mdy", "dmy"), default="mdy", help="order of 03/04/2026; default: mdy")
+    parser.add_argument(
+        "--emoji", choices=("drop", "describe"), default="drop", help="leave emoji out (default), or say their names"
+    )
+    parser.add_argument(
+        "--speed", type=number(0.25, 4, "1.5"), default=1.0, help="rate from 0.25 to 4; 2 is twice as fast"
+    )
+    parser.add_argument("--pitch", type=number(-12, 12, "-2"), default=0.0, help="shift in semitones, from -12 to 12")
+    parser.add_argument("--volume", type=number(0, 10, "0.8"), default=1.0, help="gain from 0 to 10, 1 is unchanged")
+    parser.add_argument(
+        "--loudness", type=number(-50, -5, "-16"), metavar="LUFS", help="level (EBU R128) of the whole, such as -16"
+    )
+    parser.add_argument(
+        "--lead-in", type=number(0, 10, "0.2"), default=0.0, metavar="SECONDS", help="silence before the first sound"
+    )
+    parser.add_argument("--no-question-rise", action="store_true", help="questions do not end high")
+    parser.add_argument("--seed", type=seed, help="the same seed gives the same samples; a number, or random")
+
+
+def speaking_options(arguments: argparse.Namespace) -> "OptionValues":
+    """Return the keywords of `Voice.speak` that the arguments stand for; raises TextError for a damaged lexicon."""
+    from deepvoice.text.options import TextOptions
+    from deepvoice.text.user_lexicon import UserLexicon
+
+    lexicon = None
+    for path in arguments.lexicon:
+        loaded = UserLexicon.load(path)
+        lexicon = lexicon.merged(loaded) if lexicon else loaded
+    return {
+        "ssml": arguments.ssml,
+        "lexicon": lexicon,
+        "options": TextOptions(dates=arguments.dates, emoji=arguments.emoji),
+        "normalize": not arguments.no_normalize,
+        "speed": arguments.speed,
+        "pitch": arguments.pitch,
+        "volume": arguments.volume,
+        "loudness": arguments.loudness,
+        "lead_in": arguments.lead_in,
+        "question_rise": not arguments.no_question_rise,
+        "seed": arguments.seed,
+    }
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:

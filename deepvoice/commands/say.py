@@ -7,15 +7,16 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from deepvoice.audio.formats import ALIASES, FORMATS, output_rate
 from deepvoice.commands.arguments import (
     UsageError,
     add_common_arguments,
+    add_speaking_arguments,
     add_text_arguments,
     add_voice_argument,
     describe_dropped,
-    number,
     read_text,
-    seed,
+    speaking_options,
 )
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from deepvoice.pipeline import SpeechStream
     from deepvoice.speech import Report
 
-_FORMATS = ("wav", "flac", "mp3", "ogg", "opus")
 _SHOWN = 8  # unknown words named in the summary
+_SHOWN_NOTES = 3
 _MANY_SENTENCES = 50  # beyond it a streamed wav declares an unknown length rather than wait for all durations
+_SIDE_BY_SIDE = 1000  # characters; longer texts have sentences enough to render several at a time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_text_arguments(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write; - is standard output; default: play it")
     parser.add_argument(
-        "--format", choices=_FORMATS, help="format of the audio; default: from FILE's suffix, wav for -"
+        "--format",
+        choices=(*FORMATS, *ALIASES),
+        metavar="NAME",
+        help=f"format of the audio: {', '.join(FORMATS)}; default: from FILE's suffix, wav for -",
+    )
+    parser.add_argument("--rate", type=int, metavar="HZ", help="sample rate of the file, from 8000 to 48000")
+    parser.add_argument(
+        "--timings",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="also write when what is heard: .json .jsonl .srt .vtt .lrc .TextGrid, or .words.vtt .words.srt "
+        ".words.lrc for single words; may be repeated",
     )
     add_voice_argument(parser)
-    parser.add_argument(
-        "--speed", type=number(0.25, 4, "1.5"), default=1.0, help="rate from 0.25 to 4; 2 is twice as fast"
-    )
-    parser.add_argument("--pitch", type=number(-12, 12, "-2"), default=0.0, help="shift in semitones, from -12 to 12")
-    parser.add_argument("--volume", type=number(0, 10, "0.8"), default=1.0, help="gain from 0 to 10, 1 is unchanged")
-    parser.add_argument("--seed", type=seed, help="the same seed gives the same samples; a number, or random")
+    add_speaking_arguments(parser)
     add_common_arguments(parser)
 
 
@@ -52,37 +61,53 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--output is empty; name a file, or - for standard output")
     if arguments.output == "-" and sys.stdout.isatty():
         raise UsageError("audio would go to the terminal; redirect standard output, or name a file")
+    if arguments.output is None and arguments.rate is not None:
+        raise UsageError("--rate is the sample rate of a file; name one with -o")
+    from deepvoice import timings
     from deepvoice.audio.io import format_of
     from deepvoice.pipeline import Voice
 
-    if arguments.output not in (None, "-"):
-        format_of(arguments.output, arguments.format)  # an unknown suffix is refused before any work
+    file_format = None  # what is unknown is refused before any work
+    if arguments.output is not None:
+        file_format = format_of("speech.wav" if arguments.output == "-" else arguments.output, arguments.format)
+    for path in arguments.timings:
+        timings.format_of(path)
+    options = speaking_options(arguments)
     started = time.perf_counter()
-    stream = Voice.load(arguments.voice).stream(
-        text,
-        speed=arguments.speed,
-        pitch=arguments.pitch,
-        volume=arguments.volume,
-        seed=arguments.seed,
-        times=False,
-    )
-    if arguments.strict:
-        stream.read_all()
-        if stream.report.dropped:
-            dropped = describe_dropped(stream.report.dropped)
-            print(f"deepvoice: refused: not spoken: {dropped} (--strict)", file=sys.stderr)
+    voice = Voice.load(arguments.voice)
+    with contextlib.ExitStack() as stack:
+        dispatcher = None
+        if arguments.output is not None and len(text) > _SIDE_BY_SIDE:
+            dispatcher = stack.enter_context(voice.dispatcher())
+        stream = voice.stream(text, times=bool(arguments.timings), dispatcher=dispatcher, **options)
+        stack.callback(stream.close)
+        if arguments.strict and _refused(stream):
             return 3
-    samples = 0
-    with _open(arguments, stream) as writer:
-        for piece in stream:
-            writer.write(piece)
-            samples += len(piece)
+        samples = 0
+        with _open(arguments, stream) as writer:
+            for piece in stream:
+                writer.write(piece)
+                samples += len(piece)
+    rate = output_rate(file_format, stream.sample_rate, arguments.rate) if file_format else None
+    for path in arguments.timings:
+        timings.write(path, stream, rate=rate)
     if not arguments.quiet:
-        _explain(stream.report)
+        _explain(stream.report, options.get("loudness"))
         seconds, taken = samples / stream.sample_rate, time.perf_counter() - started
         name = {None: "played", "-": "standard output"}.get(arguments.output, arguments.output)
         print(f"{name}: {seconds:.2f} s of speech in {taken:.2f} s (seed {stream.report.seed})", file=sys.stderr)
     return 0
+
+
+def _refused(stream: "SpeechStream") -> bool:
+    """Read the whole text, and say what in it cannot be spoken or done."""
+    stream.read_all()
+    report = stream.report
+    if report.dropped:
+        print(f"deepvoice: refused: not spoken: {describe_dropped(report.dropped)} (--strict)", file=sys.stderr)
+    elif report.notes:
+        print(f"deepvoice: refused: not done: {_describe_notes(report)} (--strict)", file=sys.stderr)
+    return bool(report.dropped or report.notes)
 
 
 @contextlib.contextmanager
@@ -97,18 +122,30 @@ def _open(arguments: argparse.Namespace, stream: "SpeechStream") -> Iterator["Au
             yield writer
     elif arguments.output == "-":
         known = stream.count_samples() if stream.read_all(_MANY_SENTENCES) else None
-        with io.open_stream(sys.stdout.buffer, stream.sample_rate, arguments.format or "wav", known) as writer:
+        form = arguments.format or "wav"
+        with io.open_stream(sys.stdout.buffer, stream.sample_rate, form, known, rate=arguments.rate) as writer:
             yield writer
     else:
-        with io.open_writer(arguments.output, stream.sample_rate, arguments.format) as writer:
+        with io.open_writer(arguments.output, stream.sample_rate, arguments.format, rate=arguments.rate) as writer:
             yield writer
 
 
-def _explain(report: "Report") -> None:
-    """Say on standard error what the text lost and what was guessed."""
+def _explain(report: "Report", loudness: float | None) -> None:
+    """Say on standard error what the text lost, what was guessed and what was not done."""
     if report.dropped:
         print(f"deepvoice: warning: not spoken: {describe_dropped(report.dropped)}", file=sys.stderr)
+    if report.notes:
+        print(f"deepvoice: warning: not done: {_describe_notes(report)}", file=sys.stderr)
     if report.unknown:
         words = ", ".join(report.unknown[:_SHOWN])
         more = f" and {len(report.unknown) - _SHOWN} more" if len(report.unknown) > _SHOWN else ""
         print(f"deepvoice: not in the lexicon, pronunciation guessed: {words}{more}", file=sys.stderr)
+    if loudness is not None and report.loudness is not None and report.loudness < loudness - 0.1:
+        print(f"deepvoice: warning: {report.loudness:.1f} LUFS; more would clip", file=sys.stderr)
+
+
+def _describe_notes(report: "Report") -> str:
+    """Name the first instructions that are not carried out."""
+    shown = "; ".join(f"{note.text} (character {note.start}): {note.reason}" for note in report.notes[:_SHOWN_NOTES])
+    more = f"; and {len(report.notes) - _SHOWN_NOTES} more" if len(report.notes) > _SHOWN_NOTES else ""
+    return shown + more
