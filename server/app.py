@@ -39,7 +39,8 @@ def create_app(settings: Settings | None = None, voices: Voices | None = None) -
         app.state.context = routes.Context(engine, settings, state, store)
         try:
             await engine.warm()
-            yield
+            async with _wyoming(app.state.context):
+                yield
         finally:
             engine.close()
 
@@ -67,6 +68,15 @@ def create_app(settings: Settings | None = None, voices: Voices | None = None) -
         )
     app.add_middleware(Gate, settings=settings, state=state, metrics=metrics)
     return app
+
+
+def _wyoming(have: routes.Context) -> contextlib.AbstractAsyncContextManager[None]:
+    """Return the server of the other protocol; the package for it is loaded only when it is wanted."""
+    if not have.settings.wyoming:
+        return contextlib.nullcontext()
+    from deepvoice.server.home_assistant import wyoming_server
+
+    return wyoming_server(have)
 
 
 def _openapi(app: FastAPI, settings: Settings) -> dict[str, Any]:

@@ -81,15 +81,23 @@ class Turns:
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Hold a place while the block runs; ApiError 429 when too many wait already."""
-        await self._enter()
-        self._metrics.speaking.inc()
+        await self.enter()
         try:
             yield
         finally:
-            self._metrics.speaking.dec()
-            self._leave()
+            self.leave()
 
-    async def _enter(self) -> None:
+    async def enter(self) -> None:
+        """Take a place, which `leave` gives back; ApiError 429 when too many wait already."""
+        await self._wait()
+        self._metrics.speaking.inc()
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._metrics.speaking.dec()
+        self._pass_on()
+
+    async def _wait(self) -> None:
         if self._free and not self._queue:
             self._free -= 1
             return
@@ -104,14 +112,14 @@ class Turns:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():  # the turn came as the client left
-                self._leave()
+                self._pass_on()
             else:
                 self._queue.remove(place)
             raise
         finally:
             self._metrics.waiting.set(len(self._queue))
 
-    def _leave(self) -> None:
+    def _pass_on(self) -> None:
         while self._queue:
             place = self._queue.popleft()
             if not place.done():
@@ -128,7 +136,7 @@ class Engine:
         self.metrics = metrics
         threads = settings.threads or cores()
         self._served = {
-            name: ServedVoice(name, voice, Dispatcher(voice.synthesizer, threads=threads, slots=settings.slots))
+            name: ServedVoice(name, voice, voice.dispatcher(threads, settings.slots))
             for name, voice in voices.table.items()
         }
         metrics.watch({name: served.dispatcher for name, served in self._served.items()})

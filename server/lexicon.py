@@ -9,12 +9,13 @@ import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from deepvoice.errors import ConfigError, DeepVoiceError, TextError
 from deepvoice.server.errors import ApiError
 from deepvoice.text.user_lexicon import UserLexicon
 
-_TABLE = "words"
+Entries = dict[str, Any]  # written form -> pronunciation, as `UserLexicon.from_mapping` takes them
 
 
 class LexiconStore:
@@ -23,27 +24,27 @@ class LexiconStore:
     def __init__(self, path: Path | None, most: int) -> None:
         """Read the file, if there is one; raises ConfigError when it cannot be used.
 
-        path: TOML with one table [words]; None keeps the entries in memory only
+        path: TOML as `UserLexicon.load` reads it; None keeps the entries in memory only
         most: entries that it may have
         """
         self._path = path
         self._most = most
         self._lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None  # of the file: inode, size and time of the last change
-        self._entries: dict[str, str] = {}
+        self._entries: Entries = {}
         self._lexicon: UserLexicon | None = None
         try:
             self._refresh()
         except DeepVoiceError as error:
             raise ConfigError(f"the lexicon {path} cannot be used: {error}") from None
 
-    def entries(self) -> dict[str, str]:
+    def entries(self) -> Entries:
         """Return all entries."""
         with self._lock:
             self._refresh()
             return dict(self._entries)
 
-    def merged(self, entries: Mapping[str, str] | None) -> UserLexicon | None:
+    def merged(self, entries: Mapping[str, Any] | None) -> UserLexicon | None:
         """Return the lexicon for a request with entries of its own, which win; None when there is nothing in it.
 
         Raises ApiError for a pronunciation that is none.
@@ -56,16 +57,16 @@ class LexiconStore:
         own = _parse(entries, "lexicon")
         return own if ours is None else ours.merged(own)
 
-    def update(self, entries: Mapping[str, str]) -> dict[str, str]:
+    def update(self, entries: Mapping[str, Any]) -> Entries:
         """Add or replace entries and return all. Raises ApiError for a pronunciation that is none, or too many."""
         _parse(entries, "entries")
         return self._change({**entries}, ())
 
-    def remove(self, word: str) -> dict[str, str]:
+    def remove(self, word: str) -> Entries:
         """Take one entry out and return the others. Raises ApiError 404 when it is not there."""
         return self._change({}, (word,))
 
-    def _change(self, added: Mapping[str, str], removed: tuple[str, ...]) -> dict[str, str]:
+    def _change(self, added: Mapping[str, Any], removed: tuple[str, ...]) -> Entries:
         with self._lock, self._alone():
             self._refresh()
             for word in removed:
@@ -107,26 +108,24 @@ class LexiconStore:
         if seen == self._seen:
             return
         try:
-            table = tomllib.loads(self._path.read_text(encoding="utf-8")).get(_TABLE, {})
+            table = tomllib.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise TextError(f"{self._path.name} cannot be read: {error}; mend or remove it") from None
-        if not isinstance(table, dict) or not all(isinstance(said, str) for said in table.values()):
-            raise TextError(f"{self._path.name} has a [{_TABLE}] that is not words with their pronunciations")
         self._take(table)
         self._seen = seen
 
-    def _take(self, entries: Mapping[str, str]) -> None:
+    def _take(self, entries: Mapping[str, Any]) -> None:
         self._entries = dict(entries)
         self._lexicon = UserLexicon.from_mapping(entries) if entries else None
 
-    def _write(self, entries: Mapping[str, str]) -> None:
+    def _write(self, entries: Mapping[str, Any]) -> None:
         """Replace the file: a reader sees the old one or the new one."""
         assert self._path is not None
-        lines = [f"[{_TABLE}]", *(f"{_quoted(word)} = {_quoted(said)}" for word, said in sorted(entries.items()))]
+        lines = [f"{_toml(word)} = {_toml(said)}" for word, said in sorted(entries.items())]
         temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
         try:
             with temporary.open("w", encoding="utf-8") as handle:
-                handle.write("\n".join(lines) + "\n")
+                handle.writelines(f"{line}\n" for line in lines)
                 handle.flush()
                 os.fsync(handle.fileno())
             temporary.replace(self._path)
@@ -136,12 +135,16 @@ class LexiconStore:
         self._seen = (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML: those of JSON are, with one more character escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _toml(value: Any) -> str:
+    """Return a value of JSON as one of TOML; strings differ in one character only."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _parse(entries: Mapping[str, str], param: str) -> UserLexicon:
+def _parse(entries: Mapping[str, Any], param: str) -> UserLexicon:
     try:
         return UserLexicon.from_mapping(entries)
     except DeepVoiceError as error:

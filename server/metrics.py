@@ -1,11 +1,14 @@
 """Counters and histograms in Prometheus' format, one registry for each app."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from deepvoice.dispatch import Dispatcher
 
@@ -26,6 +29,7 @@ class Metrics:
         self.cancellations = Counter(
             "deepvoice_cancellations", "Requests whose client left before the end", registry=new
         )
+        self.reruns = Counter("deepvoice_reruns", "Requests run again after a worker failed", registry=new)
         self.characters = Counter("deepvoice_characters", "Characters of the texts spoken", registry=new)
         self.audio_seconds = Counter("deepvoice_audio_seconds", "Seconds of speech made", registry=new)
         self.first_audio = Histogram(
@@ -48,6 +52,29 @@ class Metrics:
         """Return everything in the text format."""
         with self._lock:
             return generate_latest(self.registry)
+
+
+def merge(expositions: Mapping[str, bytes]) -> bytes:
+    """Return the metrics of several processes as one text, each sample with the label `worker`."""
+    merged: dict[str, Metric] = {}
+    for worker, text in expositions.items():
+        for family in text_string_to_metric_families(text.decode()):
+            target = merged.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            target.samples += [
+                Sample(sample.name, {**sample.labels, "worker": worker}, sample.value) for sample in family.samples
+            ]
+    return generate_latest(_Fixed(merged.values()))
+
+
+class _Fixed(CollectorRegistry):
+    """A registry of what is there already."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        super().__init__()
+        self._families = list(families)
+
+    def collect(self) -> Iterator[Metric]:
+        return iter(self._families)
 
 
 class _DispatcherCollector(Collector):

@@ -14,66 +14,75 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _SEND_BUFFER = 256 * 1024  # bytes the kernel may hold for a client; more would be speech that nobody listens to
 
 
-def make_protocol(receive_timeout: float, stall_timeout: float) -> type[asyncio.Protocol]:
-    """Return a protocol class with these limits in seconds; uvicorn makes one object of it a connection."""
+class LimitedProtocol(H11Protocol):
+    """One connection; the limits are in seconds."""
 
-    class LimitedProtocol(H11Protocol):
-        """One connection."""
+    receive_timeout = 20.0
+    stall_timeout = 30.0
+    _head_timer: asyncio.TimerHandle | None = None
+    _stall_timer: asyncio.TimerHandle | None = None
 
-        _head_timer: asyncio.TimerHandle | None = None
-        _stall_timer: asyncio.TimerHandle | None = None
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the head of the first request."""
+        super().connection_made(transport)
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        self._head_timer = self.loop.call_later(self.receive_timeout, transport.abort)
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            sock = transport.get_extra_info("socket")
-            if sock is not None:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-            self._head_timer = self.loop.call_later(receive_timeout, transport.abort)
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._stop("_head_timer")
-            elif self._head_timer is None and self.timeout_keep_alive_task is None:
-                self._head_timer = self.loop.call_later(receive_timeout, self.transport.abort)
-
-        def connection_lost(self, exc: Exception | None) -> None:
+    def data_received(self, data: bytes) -> None:
+        """Pass bytes on; a head that has begun must become complete in time."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
             self._stop("_head_timer")
-            self._stop("_stall_timer")
-            super().connection_lost(exc)
+        elif self._head_timer is None and self.timeout_keep_alive_task is None:
+            self._head_timer = self.loop.call_later(self.receive_timeout, self.transport.abort)
 
-        def handle_websocket_upgrade(self, event: h11.Request) -> None:
-            self._stop("_head_timer")
-            super().handle_websocket_upgrade(event)
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timers."""
+        self._stop("_head_timer")
+        self._stop("_stall_timer")
+        super().connection_lost(exc)
 
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._stall_timer = self._stall_timer or self.loop.call_later(stall_timeout, self.transport.abort)
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand over to the WebSocket."""
+        self._stop("_head_timer")
+        super().handle_websocket_upgrade(event)
 
-        def resume_writing(self) -> None:
-            self._stop("_stall_timer")
-            super().resume_writing()
+    def pause_writing(self) -> None:
+        """Drop a client that does not read for too long."""
+        super().pause_writing()
+        self._stall_timer = self._stall_timer or self.loop.call_later(self.stall_timeout, self.transport.abort)
 
-        def _stop(self, name: str) -> None:
-            timer = getattr(self, name)
-            if timer is not None:
-                timer.cancel()
-                setattr(self, name, None)
+    def resume_writing(self) -> None:
+        """Forget about that: it reads again."""
+        self._stop("_stall_timer")
+        super().resume_writing()
 
-        def send_400_response(self, msg: str) -> None:
-            """Answer what is not HTTP with an error object instead of a line of text."""
-            body = error_bytes(msg, "invalid_request_error", "invalid_http")
-            headers = [
-                (b"content-type", b"application/json"),
-                (b"content-length", str(len(body)).encode()),
-                (b"connection", b"close"),
-            ]
-            for part in (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=body)):
-                self.transport.write(self.conn.send(part) or b"")
-            self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
-            self.transport.close()
+    def _stop(self, name: str) -> None:
+        timer = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)
 
-    return LimitedProtocol
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP with an error object instead of a line of text."""
+        body = error_bytes(msg, "invalid_request_error", "invalid_http")
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        for part in (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=body)):
+            self.transport.write(self.conn.send(part) or b"")
+        self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+        self.transport.close()
+
+
+def make_protocol(receive_timeout: float, stall_timeout: float) -> type[LimitedProtocol]:
+    """Return a protocol class with these limits; uvicorn makes one object of it a connection."""
+    limits = {"receive_timeout": receive_timeout, "stall_timeout": stall_timeout}
+    return type("Protocol", (LimitedProtocol,), limits)
 
 
 def error_bytes(message: str, kind: str, code: str) -> bytes:

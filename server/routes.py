@@ -1,6 +1,7 @@
 """The routes: they check, look names up and hand over."""
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -50,6 +51,7 @@ class Context:
         self.settings = settings
         self.state = state
         self.lexicon = lexicon
+        self.wyoming_port = 0  # where that protocol is served
 
     def voice(self, request: schemas.Reading, text: str) -> ServedVoice:
         """Look the voice up and check the length of the text."""
@@ -69,15 +71,17 @@ class Context:
 
     def text_options(self, request: schemas.Reading) -> dict[str, Any]:
         """Return the keywords about how the text is read, those that differ from the defaults."""
-        options: dict[str, Any] = {}
-        lexicon = self.lexicon.merged(request.lexicon)
-        if lexicon is not None:
-            options["lexicon"] = lexicon
+        options = self.lexicon_option(request.lexicon)
         if request.ssml:
             options["ssml"] = True
         if not request.normalize:
             options["normalize"] = False
         return options
+
+    def lexicon_option(self, entries: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the keyword for the server's lexicon and the request's own entries, if there are any."""
+        lexicon = self.lexicon.merged(entries)
+        return {} if lexicon is None else {"lexicon": lexicon}
 
     def options(self, request: schemas.Manner) -> dict[str, Any]:
         """Return the keywords of `Voice.stream`."""

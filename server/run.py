@@ -9,11 +9,13 @@ from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from deepvoice.errors import ConfigError
 from deepvoice.server.app import create_app
 from deepvoice.server.engine import Voices
 from deepvoice.server.logs import configure, log
+from deepvoice.server.middleware import ServerState
 from deepvoice.server.protocol import make_protocol
 from deepvoice.server.settings import Settings
 
@@ -24,9 +26,13 @@ _BACKLOG = 2048
 class Server(uvicorn.Server):
     """uvicorn, which refuses new requests from the moment it is told to stop."""
 
+    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
+        super().__init__(config)
+        self._state = state
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; a second signal stops at once."""
-        self.config.loaded_app.state.server.draining = True
+        self._state.draining = True
         super().handle_exit(sig, frame)
 
 
@@ -45,14 +51,18 @@ def listen(settings: Settings) -> socket.socket:
     return sock
 
 
-def make_server(app: FastAPI, settings: Settings) -> Server:
-    """Return a server for an app."""
+def make_server(app: ASGIApp, settings: Settings, state: ServerState, uds: str | None = None) -> Server:
+    """Return a server for an app and the state that it reads.
+
+    uds: path of a local socket to listen on, for a worker; None leaves it to the caller of `serve`
+    """
     config = uvicorn.Config(
         app,
         http=make_protocol(settings.receive_timeout, settings.stall_timeout),
         ws="websockets-sansio",
         ws_max_size=settings.max_body,
-        lifespan="on",
+        uds=uds,
+        lifespan="on" if isinstance(app, FastAPI) else "off",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -62,7 +72,7 @@ def make_server(app: FastAPI, settings: Settings) -> Server:
         h11_max_incomplete_event_size=64 * 1024,
     )
     config.load()
-    return Server(config)
+    return Server(config, state)
 
 
 def serve(settings: Settings, voices: Voices | None = None) -> None:
@@ -73,7 +83,7 @@ def serve(settings: Settings, voices: Voices | None = None) -> None:
         app = create_app(settings, voices)
         address = sock.getsockname()
         log("listening", url=f"http://{settings.host}:{address[1]}", voices=list(voices.table))
-        server = make_server(app, settings)
+        server = make_server(app, settings, app.state.server)
         asyncio.run(server.serve(sockets=[sock]))
         log("stopped")
 

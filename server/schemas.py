@@ -12,6 +12,9 @@ MAX_REQUEST_LEXICON = 1000  # entries
 
 Text = Annotated[str, Field(min_length=1, description="the text; its greatest length is a setting of the server")]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Settings = dict[Annotated[str, Field(max_length=16)], Name | bool]
+Pronunciation = Name | Settings | Annotated[list[Name | Settings], Field(min_length=1, max_length=8)]
+Entries = Annotated[dict[Name, Pronunciation], Field(max_length=MAX_REQUEST_LEXICON)]
 
 
 class Strict(BaseModel):
@@ -36,9 +39,7 @@ class Reading(Strict):
     voice: Name | VoiceReference = Field(default="default", description="a name that /v1/audio/voices lists")
     ssml: bool = Field(default=False, description="whether the text is SSML")
     normalize: bool = Field(default=True, description="whether numbers, dates and symbols are read as words")
-    lexicon: Annotated[dict[Name, Name], Field(max_length=MAX_REQUEST_LEXICON)] | None = Field(
-        default=None, description="pronunciations for this request: word to ARPAbet, /IPA/ or respelling"
-    )
+    lexicon: Entries | None = Field(default=None, description="pronunciations for this request")
 
     @property
     def voice_name(self) -> str:
@@ -86,13 +87,13 @@ class SpeechRequest(Manner):
 class LexiconEntries(Strict):
     """Words and how they are said."""
 
-    entries: Annotated[dict[Name, Name], Field(min_length=1, max_length=MAX_REQUEST_LEXICON)]
+    entries: Annotated[Entries, Field(min_length=1)]
 
 
 class Lexicon(BaseModel):
     """All words of the server's own lexicon."""
 
-    entries: dict[str, str]
+    entries: dict[str, Pronunciation]
 
 
 class Usage(BaseModel):
