@@ -113,7 +113,7 @@ def read_text(arguments: argparse.Namespace) -> str:
     from_stdin = given == "-" or str(arguments.file) == "-"
     if arguments.file is not None and not from_stdin:
         try:
-            return _decode(arguments.file.read_bytes(), str(arguments.file))
+            return decode_text(arguments.file.read_bytes(), str(arguments.file))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise TextError(f"cannot read {arguments.file}: {reason}; check the path") from None
@@ -123,7 +123,7 @@ def read_text(arguments: argparse.Namespace) -> str:
         raise TextError("the text is empty; pass at least one word")
     if sys.stdin is None or (not from_stdin and sys.stdin.isatty()):
         raise UsageError("there is no text; pass TEXT, --file FILE, or - to read standard input")
-    return _decode(sys.stdin.buffer.read(), "standard input")
+    return decode_text(sys.stdin.buffer.read(), "standard input")
 
 
 def describe_dropped(dropped: "Sequence[Dropped]", most: int = 5) -> str:
@@ -132,7 +132,8 @@ def describe_dropped(dropped: "Sequence[Dropped]", most: int = 5) -> str:
     return shown + (f" and {len(dropped) - most} more" if len(dropped) > most else "")
 
 
-def _decode(raw: bytes, source: str) -> str:
+def decode_text(raw: bytes, source: str) -> str:
+    """Return bytes as text: UTF-8, or what a byte order mark says; raises TextError, naming the source."""
     for mark, encoding in _ENCODINGS.items():
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")

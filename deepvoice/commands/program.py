@@ -40,6 +40,22 @@ COMMANDS = {
             'deepvoice say "Your code is 2 7 6." -o prompt.wav --format mulaw',
         ),
     ),
+    "batch": Command(
+        "speak every row of a text, CSV or JSONL file into a file of its own",
+        (
+            "deepvoice batch lines.txt -o clips",
+            "deepvoice batch prompts.csv -o clips --format opus --text-column sentence --name-column id",
+            "deepvoice batch jobs.jsonl -o clips --timings srt --jobs 4",
+        ),
+    ),
+    "book": Command(
+        "speak a book with chapters; it goes on where it was stopped",
+        (
+            "deepvoice book novel.epub -o novel.m4b",
+            "deepvoice book notes.md -o notes --format opus",
+            "deepvoice book novel.epub --list",
+        ),
+    ),
     "phonemes": Command(
         "show how text will be pronounced, without audio",
         ('deepvoice phonemes "Dr. Smith paid $3.50 in 1997."', "deepvoice phonemes --json -f chapter.txt"),
