@@ -11,11 +11,14 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from deepvoice.text.markup import STARTS, Edit, edits
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 
 APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
 QUOTES = "“”„‟«»‹›″〝〞＂"
-KEPT = frozenset("–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰")  # symbols that the normaliser reads itself
+KEPT = frozenset(
+    "–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰∓≅≡≪≫∛₩₽₺₪₫₱₿₴₦฿∑∏∫∂∇∪∩∈∉⊂⊆∅∀∃¬∧∨⊥∥∠∝∴∵♯♭"
+)  # symbols that the normaliser reads itself
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon "
     "phi chi psi omega"
@@ -28,7 +31,7 @@ _LATIN |= {"ŋ": "ng", "ə": "e", "ŧ": "t", "ĸ": "k", "ſ": "s"}
 _REPLACED = {
     **dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(QUOTES, '"'), **dict.fromkeys("‣◦▪●", "•"),
     **dict.fromkeys("‐‑−﹣－⁃", "-"), "‒": "–", "―": "—", "⸺": "—", "…": "...", "‥": "..", "⁄": "/", "∕": "/", "∗": "*",
-    "·": " ", "μ": "µ", "⋅": "×", "∼": "~", "№": "No. ", "©": " copyright ", **dict.fromkeys("™®℠†‡¶\t", " "),
+    "·": " ", "μ": "µ", "ˊ": "'", "⋅": "×", "∼": "~", "№": "No.", "©": " copyright ", **dict.fromkeys("™®℠†‡¶\t", " "),
     **dict.fromkeys("\u2028\x0b\x85", "\n"), **dict.fromkeys("\u2029\x0c", "\n\n"),
 }  # fmt: skip
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
@@ -126,6 +129,8 @@ def _replacement(cluster: str) -> tuple[str, str]:
 def _compatible(char: str) -> tuple[str, str]:
     """Spell a compatibility character (ligature, fraction, circled or styled letter) in plain ones."""
     plain = unicodedata.normalize("NFKC", char)
+    if 0x2160 <= ord(char) <= 0x217F:
+        plain = plain.upper()  # Roman numerals
     if plain != char:
         plain = "".join(_REPLACED.get(c, c) for c in plain)
         if all(
@@ -139,42 +144,84 @@ def _compatible(char: str) -> tuple[str, str]:
         return " ", _reason(char)
 
 
-def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS) -> CleanText:
-    """Clean a text whose first character is character `offset` of the original. Linear in its length."""
-    if "`" in text:
-        text = _BACKTICK.sub("'", text)
-    if text.isascii() and text.isprintable():
-        return CleanText(text, range(offset, offset + len(text)), range(offset + 1, offset + len(text) + 1), ())
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    dropped: list[Dropped] = []
-    i, n = 0, len(text)
-    while i < n:
-        j = i + 1
-        char = text[i]
-        if " " <= char <= "~" or char == "\n":
-            if j == n or text[j] < "\u0300":
-                pieces.append(char)
-                starts.append(offset + i)
-                ends.append(offset + j)
+class _Builder:
+    """Gathers clean characters with the original span each stands for."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self.text, self.offset = text, offset
+        self.pieces: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.dropped: list[tuple[int, int, str]] = []
+
+    def add(self, piece: str, start: int, end: int) -> None:
+        self.pieces.append(piece)
+        self.starts.extend([self.offset + start] * len(piece))
+        self.ends.extend([self.offset + end] * len(piece))
+
+    def drop(self, start: int, end: int, reason: str, piece: str) -> None:
+        last = self.dropped[-1] if self.dropped else None
+        if last and last[1] == start and (last[2] == reason or not piece):
+            self.dropped[-1] = (last[0], end, last[2])
+        else:
+            self.dropped.append((start, end, reason))
+
+    def read(self, start: int, end: int) -> None:
+        """Clean the raw characters [start, end)."""
+        text = self.text
+        i = start
+        while i < end:
+            j = i + 1
+            char = text[i]
+            if (" " <= char <= "~" or char == "\n") and (j == end or text[j] < "\u0300"):
+                self.add(char, i, j)
                 i = j
                 continue
-        elif char == "\r":
-            piece, reason = ("" if text[j : j + 1] == "\n" else "\n"), ""
-        while j < n and text[j] >= "\u0300" and unicodedata.combining(text[j]):
-            j += 1
-        if char != "\r":
+            if char == "\r":
+                self.add("" if text[j : j + 1] == "\n" else "\n", i, j)
+                i = j
+                continue
+            while j < end and text[j] >= "\u0300" and unicodedata.combining(text[j]):
+                j += 1
             piece, reason = _replacement(text[i : min(j, i + 8)])
-        if reason:
-            last = dropped[-1] if dropped else None
-            if last and last.end == offset + i and (last.reason == reason or not piece):
-                dropped[-1] = Dropped(last.start, offset + j, "", last.reason)
-            else:
-                dropped.append(Dropped(offset + i, offset + j, "", reason))
-        pieces.append(piece)
-        starts.extend([offset + i] * len(piece))
-        ends.extend([offset + j] * len(piece))
-        i = j
-    named = tuple(Dropped(d.start, d.end, text[d.start - offset : d.end - offset], d.reason) for d in dropped)
-    return CleanText("".join(pieces), starts, ends, named)
+            if reason:
+                self.drop(i, j, reason, piece)
+            self.add(piece, i, j)
+            i = j
+
+    def replace(self, edit: Edit) -> None:
+        """Put the clean form of an edit's text in the place of what was written."""
+        for char in edit.text:
+            piece, reason = (char, "") if char in STARTS or char == "\n" else _replacement(char)
+            if reason:
+                self.drop(edit.start, edit.end, reason, piece)
+            self.add(piece, edit.start, edit.end)
+
+
+def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS, *, opens: bool = True) -> CleanText:
+    """Clean a text whose first character is character `offset` of the original. Linear in its length.
+
+    options: whether there is markup, whether emoji are described, classes switched off
+    opens: the text begins a line, so that it may begin with a heading or a list item
+    """
+    if "`" in text:
+        text = _BACKTICK.sub("'", text)
+    changes = edits(text, options, opens=opens)
+    if not changes and text.isascii() and text.isprintable():
+        return CleanText(text, range(offset, offset + len(text)), range(offset + 1, offset + len(text) + 1), ())
+    builder = _Builder(text, offset)
+    position = 0
+    for edit in changes:
+        builder.read(position, edit.start)
+        builder.replace(edit)
+        position = edit.end
+    builder.read(position, len(text))
+    dropped = tuple(
+        Dropped(offset + start, offset + end, text[start:end], reason) for start, end, reason in builder.dropped
+    )
+    normalised = tuple(
+        (offset + e.start, offset + e.end, text[e.start : e.end], e.text.strip(" \n" + STARTS))
+        for e in changes
+        if e.listed
+    )
+    return CleanText("".join(builder.pieces), builder.starts, builder.ends, dropped, normalised)

@@ -1,45 +1,34 @@
-"""What starts with a letter: words, abbreviations, months, initials, initialisms, names in mixed case."""
+"""What starts with a letter: words, names in mixed case, initials, initialisms, letters that stand alone."""
 
 import re
 
-from deepvoice.text import numbers as say
-from deepvoice.text import quantities
-from deepvoice.text.capitals import read_capitals, read_roman
+from deepvoice.text.abbreviations import read_abbreviation, read_dotted, read_month, read_slashed
+from deepvoice.text.capitals import among_capitals, read_capitals, read_roman
 from deepvoice.text.hygiene import GREEK_NAMES
+from deepvoice.text.money import read_money
+from deepvoice.text.names import MIXED_CASE
 from deepvoice.text.scanner import Scanner
-from deepvoice.text.vocabulary import (
-    ABBREVIATIONS,
-    ABBREVIATIONS_CAPITALISED,
-    ABBREVIATIONS_THAT_ARE_WORDS,
-    BARE_ABBREVIATIONS,
-    DOTTED,
-    MONTH_ABBREVIATIONS,
-    MONTHS,
-    UNITS,
-)
+from deepvoice.text.units import UNIT_WORDS, UNITS
+from deepvoice.text.vocabulary import CURRENCY_CODES, CURRENCY_PREFIXES
 
 LONGEST_WORD = 60  # letters; a longer run is no word and is spelled
 _SPELLED_AT_ONCE = 5  # letters of a long run that make one spoken unit
 _POWERS = {"²": "square", "³": "cubic"}
-_MONEY_PREFIXES = "USCANH"
+_MONEY_INITIALS = frozenset(name[0] for name in [*CURRENCY_PREFIXES, *CURRENCY_CODES])
+_VOWELLESS = frozenset("hm hmm mm mmm sh shh shhh pst psst brr brrr grr grrr zzz tsk pfft nth th st nd rd ng".split())
 
 _WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the raised digits, \w does
-_DOTTED = re.compile(r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?")
+_DOTTED = re.compile(r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|[A-Z]\.[A-Z](?![A-Za-z])")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
-_MONTH_DAY = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d:/]|,\d{3}|\.\d|\s?[ap]\.?m)")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_BEFORE_NUMBER = re.compile(r"\.\s?\d")
-_BEFORE_CAPITAL = re.compile(r"\.?\s+[A-Z]")
-_STOP_BEFORE_NAME = re.compile(r"\.\s+[A-Z0-9]")
-_AFTER_NAME = re.compile(r"[A-Z0-9][A-Za-z0-9]*\s$")
 _INITIAL = re.compile(r"\.\s?[A-Z]")
-_BEFORE_YEAR = re.compile(r"\s\d{4}")
 
 
 def read_letters(scanner: Scanner) -> None:
     """Read what starts with the letter at the position."""
     text, position = scanner.text, scanner.position
-    if text[position] in _MONEY_PREFIXES and scanner.take(quantities.read_money(position, scanner.context())):
+    money = text[position] in _MONEY_INITIALS and not scanner.before.isalnum()
+    if money and scanner.take(read_money(position, scanner.context())):
         return
     if text[position + 1 : position + 2] == "." or text.startswith("Ph.D", position):
         dotted = _DOTTED.match(text, position)
@@ -53,7 +42,9 @@ def read_letters(scanner: Scanner) -> None:
     word, end = match.group(), match.end()
     if len(word) > LONGEST_WORD:
         _spell_run(scanner, word)
-    elif not _read_abbreviation(scanner, word, end) and not _read_month(scanner, word, end):
+    elif not (
+        read_slashed(scanner, word, end) or read_abbreviation(scanner, word, end) or read_month(scanner, word, end)
+    ):
         _read_word(scanner, word, end)
 
 
@@ -70,7 +61,7 @@ def _spell_run(scanner: Scanner, run: str) -> None:
 
 def _read_dotted(scanner: Scanner, token: str, end: int) -> None:
     """Read U.S., a.m., J.R.R.; a possessive may follow."""
-    spoken = DOTTED.get(token.lower() if token.endswith(".") else token.lower() + ".")
+    spoken = read_dotted(token) if scanner.options.reads("abbreviation") else None
     if spoken is not None:
         scanner.say(spoken, end)
         return
@@ -84,92 +75,57 @@ def _read_dotted(scanner: Scanner, token: str, end: int) -> None:
         scanner.spell(letters, end)
 
 
-# --- abbreviations and months ---------------------------------------------------------------------------------------
-
-
-def _read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
-    key, text = word.lower(), scanner.text
-    dot = text[end : end + 1] == "."
-    if key in ("no", "nos", "p", "pp") and dot and _BEFORE_NUMBER.match(text, end):
-        scanner.say({"no": "number", "nos": "numbers", "p": "page", "pp": "pages"}[key], end + 1)
-        return True
-    if key in ("st", "dr") and word[0].isupper():
-        return _read_saint_or_street(scanner, word, end, dot)
-    spoken = ABBREVIATIONS.get(key)
-    if spoken is None or not _abbreviates(scanner, word, end, dot):
-        return False
-    scanner.say(spoken, end + dot)
-    return True
-
-
-def _abbreviates(scanner: Scanner, word: str, end: int, dot: bool) -> bool:
-    """Tell whether a word of the table is an abbreviation here."""
-    key, capital = word.lower(), word[0].isupper()
-    if not dot:
-        return key in ("vs", "etc") or (key in BARE_ABBREVIATIONS and capital)
-    if key in ABBREVIATIONS_CAPITALISED and not capital:
-        return False
-    return key not in ABBREVIATIONS_THAT_ARE_WORDS or _STOP_BEFORE_NAME.match(scanner.text, end) is not None
-
-
-def _read_saint_or_street(scanner: Scanner, word: str, end: int, dot: bool) -> bool:
-    """Read St. and Dr.: the saint and the doctor stand before a name, the street and the drive after one."""
-    text = scanner.text
-    before_name = _BEFORE_CAPITAL.match(text, end) is not None
-    after_name = _AFTER_NAME.search(text[max(0, scanner.position - 30) : scanner.position]) is not None
-    if word.lower() == "st":
-        ends_name = after_name and text[end + dot : end + dot + 1] in ("", ",", ".", ";")
-        spoken = "saint" if before_name and not ends_name else "street"
-    else:
-        spoken = "doctor" if before_name or not after_name else "drive"
-    scanner.say(spoken, end + dot)
-    return True
-
-
-def _read_month(scanner: Scanner, word: str, end: int) -> bool:
-    """Read a month before a day, and a month's abbreviation."""
-    if not word[0].isupper():
-        return False
-    lower = word.lower()
-    name = lower if lower in MONTHS else MONTH_ABBREVIATIONS.get(lower)
-    if name is None:
-        return False
-    day = _MONTH_DAY.match(scanner.text, end)
-    if day and 1 <= int(day[1]) <= 31:
-        scanner.say(f"{name} {say.ordinal(day[1])}", day.end())
-        scanner.after_date = True
-        return True
-    if lower == name:
-        return False
-    dot = scanner.text[end : end + 1] == "."
-    if not (dot and len(scanner.text) > end + 1) and not _BEFORE_YEAR.match(scanner.text, end):
-        return False
-    scanner.say(name, end + dot)
-    return True
-
-
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
 def _read_word(scanner: Scanner, word: str, end: int) -> None:
     text, lower = scanner.text, word.lower()
-    if text[end : end + 1] in _POWERS and word in UNITS and (len(word) > 1 or word == "m"):
-        scanner.say(f"{_POWERS[text[end]]} {UNITS[word][1]}", end + 1)  # "in km²"
+    following = text[end : end + 1]
+    if following in _POWERS and word in UNITS and (len(word) > 1 or word == "m") and scanner.options.reads("unit"):
+        scanner.say(f"{_POWERS[following]} {UNITS[word][1]}", end + 1)  # "in km²"
     elif len(word) == 1:
         _read_single_letter(scanner, word, end)
-    elif not word.isascii() and any(c in GREEK_NAMES for c in lower):
-        scanner.drop(scanner.position, end, "other script")
-    elif word.islower() and not text[end : end + 1].isdecimal():
-        scanner.say(lower, end, changed=False)
-    elif len(word) <= 3 and word.isupper() and "&" in (text[end : end + 1], scanner.before):
-        scanner.spell(word, end)  # "AT&T"
-    elif (roman := read_roman(word, scanner.words, text, end)) is not None:
+    elif not word.isascii() and any(c in GREEK_NAMES or c == "µ" for c in lower):
+        _read_greek(scanner, word, end)
+    elif word.islower() and not following.isdecimal():
+        _read_lower(scanner, word, end)
+    else:
+        _read_capitalised(scanner, word, end, following)
+
+
+def _read_lower(scanner: Scanner, word: str, end: int) -> None:
+    """Read a word in small letters: a numeral after its noun, a word, or consonants that are spelled."""
+    roman = read_roman(scanner, word, end) if len(word) <= 6 and set(word) <= set("ivxl") else None
+    if word in UNIT_WORDS and scanner.options.reads("unit"):
+        scanner.say(UNITS[word][0 if scanner.words[-1:] == ["per"] else 1], end)
+        return
+    if roman:
         scanner.say(roman, end)
-    elif (capitals := read_capitals(word, shouted=scanner.shouted, known=scanner.known)) is not None:
-        scanner.spell(capitals[0], end, capitals[1])
+    elif len(word) <= 3 and word.isascii() and not set(word) & set("aeiouy'") and word not in _VOWELLESS:
+        if scanner.known(word):
+            scanner.say(word, end, changed=False)
+        else:
+            scanner.spell(word, end)
+    else:
+        scanner.say(word, end, changed=False)
+
+
+def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> None:
+    lower = word.lower()
+    stem, suffix = (word[:-2], "'s") if word.endswith("'s") else (word, "")
+    capital = word.isupper() or (len(word) > 1 and word[:-1].isupper()) or (len(word) > 2 and stem.isupper())
+    if stem in MIXED_CASE and scanner.options.reads("initialism"):
+        scanner.say(MIXED_CASE[stem] + suffix, end)
+    elif len(word) <= 3 and word.isupper() and "&" in (following, scanner.before):
+        scanner.spell(word, end)  # "AT&T"
+    elif (roman := read_roman(scanner, word, end)) is not None:
+        scanner.say(roman, end)
+        scanner.after_roman = True
+    elif capital and (spelled := _spelled(scanner, word, end)) is not None:
+        scanner.spell(spelled[0], end, spelled[1])
     elif scanner.known(lower):
         scanner.say(lower, end, changed=False)
-    elif text[end : end + 1].isdecimal() and len(word) <= 4 and word.isascii():
+    elif following.isdecimal() and len(word) <= 4 and word.isascii():
         scanner.spell(word, end)  # "mp3", "x86"
     elif not word.isupper() and re.search("[a-z][A-Z]", word) and word.isascii():
         _read_camel(scanner, word, end)
@@ -177,19 +133,51 @@ def _read_word(scanner: Scanner, word: str, end: int) -> None:
         scanner.say(lower, end, changed=False)
 
 
+def _spelled(scanner: Scanner, word: str, end: int) -> tuple[str, str] | None:
+    shouted = scanner.shouted or (len(word) > 1 and among_capitals(scanner.text, scanner.position, end, scanner.known))
+    if word == "WHO" and scanner.words[-1:] == ["the"]:
+        return word, ""
+    return read_capitals(word, shouted=shouted, known=scanner.known, off=scanner.options.off)
+
+
+def _read_greek(scanner: Scanner, word: str, end: int) -> None:
+    """Read Greek letters beside Latin ones by name ("Δt"); a Greek word is another script."""
+    if sum(c.lower() in GREEK_NAMES for c in word) > 2 or not scanner.options.reads("greek"):
+        scanner.drop(scanner.position, end, "other script")
+        return
+    start = scanner.position
+    for match in re.finditer(r"[A-Za-z]+|[^']('s(?![A-Za-z]))?", word):
+        scanner.position = start + match.start()
+        piece = match.group()
+        name = "mu" if piece[0] == "µ" else GREEK_NAMES.get(piece[0].lower())
+        if name:
+            scanner.say(name + (match[1] or ""), start + match.end())
+        else:
+            _read_word(scanner, piece, start + match.end())
+    scanner.position = end
+
+
 def _read_single_letter(scanner: Scanner, word: str, end: int) -> None:
     """Read a letter that stands alone: a word ("a", "I", "o") or the name of the letter."""
     text, lower = scanner.text, word.lower()
-    if lower in GREEK_NAMES:
-        scanner.say(GREEK_NAMES[lower], end)
+    name = "mu" if word == "µ" else GREEK_NAMES.get(lower)
+    if name:
+        if scanner.options.reads("greek"):
+            scanner.say(name, end)
+        else:
+            scanner.drop(scanner.position, end, "other script")
         return
     following = text[end : end + 1]
+    if word in "IVX" and (roman := read_roman(scanner, word, end)) is not None:
+        scanner.say(roman, end)
+        scanner.after_roman = True
+        return
     glued = following.isdigit() or scanner.before.isdigit() or following == "&" or scanner.before == "&"
     initial = word.isupper() and following == "." and _INITIAL.match(text, end) is not None
     listed = following == ")" and not scanner.words
     marked = word == "A" and following in (",", ".", ";", "?", "!", '"')
-    named = glued or initial or listed or marked or following == "-"
-    if not named and (word == "a" or word == "I" or (word == "A" and not _is_named(scanner))):
+    named = glued or initial or listed or marked or following == "-" or _is_named(scanner, word, end)
+    if not named and word in ("a", "A", "I"):
         scanner.say(lower, end, changed=False)
         return
     scanner.spell(word, end, changed=glued or not word.isupper())
@@ -197,9 +185,24 @@ def _read_single_letter(scanner: Scanner, word: str, end: int) -> None:
         scanner.position += 1
 
 
-def _is_named(scanner: Scanner) -> bool:
-    """Tell "plan A" and "vitamin A" from the article of a title or a sentence's first word."""
-    return bool(scanner.tokens) and scanner.tokens[-1].kind != "pause" and not scanner.shouted
+def _is_named(scanner: Scanner, word: str, end: int) -> bool:
+    """Tell "plan A", "the letter a" and "A is for apple" from the article."""
+    if word == "I":
+        return False
+    if scanner.words[-1:] == ["letter"] or re.match(r"\s(?:is|stands) for\b", scanner.text[end : end + 12]):
+        return True
+    spoken = bool(scanner.tokens) and scanner.tokens[-1].kind != "pause" and not scanner.shouted
+    return word == "A" and spoken and not _is_title(scanner, end)
+
+
+def _is_title(scanner: Scanner, end: int) -> bool:
+    """Tell whether words in capitals or title case stand on both sides ("WAIT A MINUTE", "Once Upon A Time")."""
+    text = scanner.text
+    before = re.search(r"([A-Z][A-Za-z]+)\s$", text[max(0, scanner.position - 24) : scanner.position])
+    after = re.match(r"\s([A-Z][A-Za-z]{2,})", text[end : end + 24])
+    if not (before and after):
+        return False
+    return before[1].isupper() and after[1].isupper() and scanner.known(after[1].lower())
 
 
 def _read_camel(scanner: Scanner, word: str, end: int) -> None:

@@ -1,29 +1,46 @@
-"""What starts with a mark: pauses, dashes, apostrophes, brackets and symbols."""
+"""What starts with a mark of punctuation: pauses, dashes, full stops, apostrophes, brackets."""
 
 import re
 
 from deepvoice.text import numbers as say
 from deepvoice.text import quantities
+from deepvoice.text.codes import read_phone_number
+from deepvoice.text.dates import month_name
 from deepvoice.text.scanner import Scanner
-from deepvoice.text.vocabulary import PER_UNITS, SYMBOLS
+from deepvoice.text.symbols import read_symbol
+from deepvoice.text.vocabulary import CURRENCY_SIGNS
 
 _CLIPPED = re.compile(r"'(?:em|tis|twas|til|cause|bout|round|n|cuse)(?![A-Za-z])", re.IGNORECASE)
 _SHORT_YEAR = re.compile(r"\d\d(?!\d|'?s)")
-_ENDS_IN_DIGIT = re.compile(r"[\d.]\d\s$|\d\s$")
-_SPACE_DIGIT = re.compile(r"\s\d")
-_SLASH_UNIT = re.compile(r"/([A-Za-z]+)")
+_NUMBER_BEFORE = re.compile(r"(\d[\d,]*)(?:\.\d+)?%?\s$")
+_NUMBER_AFTER = re.compile(r"\s(\d[\d,]*)")
 _SHORT_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,2}$")
-_NOTE = re.compile(r"(?<![A-Za-z])[A-G]$")  # "F#", and the language "C#"
-_CURRENCY = "$£€¥₹"
-_PUNCTUATION = ",;:.!?-–—|•()[]"
+_CODE = re.compile(r"[A-Za-z]\d{1,8}$")
+_FLAG = re.compile(r"-[A-Za-z](?![A-Za-z'-])|--[a-z][a-z-]+[a-z](?![A-Za-z])")
+_MONTH_AFTER = re.compile(r"\s?[-–]\s?([A-Z][a-z]{2,8})")
+_LETTER_RANGE = re.compile(r"[-–]([a-z](?![A-Za-z])|[A-Z](?![A-Za-z]))")
+_FUNCTION = re.compile(r"(?<![A-Za-z])[fghFGHPp]$")
+_ARGUMENT = re.compile(r"\([a-zA-Z](?:, ?[a-zA-Z])*\)")
+_EMOTICON = re.compile(
+    r"(?:[:;=8][-^o~]?(?:[()\[\]DPpOo|\\*$@]+|/(?!/))|:'[()]|<3(?!\d)|\^_\^|-_-|>:[()]|\\o/)(?=[\s.,!?]|$)"
+)
 _PAUSING = {",": ",", ";": ";", ":": ":", "!": ",", "?": ",", "|": ",", "•": ","}
 
 
 def read_mark(scanner: Scanner) -> None:
     """Read the mark at the position, with its repetitions."""
-    char, run = scanner.text[scanner.position], scanner.position + 1
-    while scanner.text[run : run + 1] == char:
+    text, position = scanner.text, scanner.position
+    char, run = text[position], position + 1
+    while text[run : run + 1] == char:
         run += 1
+    starts = scanner.before in ("", " ", "(", '"', "'", "<", "[")
+    if starts and char in ":;=8<^->\\" and scanner.options.reads("emoticon"):
+        emoticon = _EMOTICON.match(text, position)
+        if emoticon and not (char == "<" and (not scanner.words or text[position + 2 : position + 3].isdigit())):
+            scanner.drop(position, emoticon.end(), "emoticon")
+            return
+    if starts and char in "/~.\\" and scanner.take_address():
+        return
     if char in "-–—":
         _read_dash(scanner, char, run)
     elif char == ".":
@@ -32,16 +49,14 @@ def read_mark(scanner: Scanner) -> None:
         _read_apostrophe(scanner, run)
     elif char in "()[]":
         _read_bracket(scanner, char, run)
-    elif char in _PAUSING:
+    elif char in _PAUSING and not (char == "|" and run - position > 1):
         if char != ":" or not (scanner.before.isalnum() and scanner.after.isalnum()):
             scanner.pause(_PAUSING[char])
         scanner.position = run
-    elif char in '"_{}':
+    elif char in '"¿¡':
         scanner.position = run
-    elif run - scanner.position >= 3:
-        scanner.drop(scanner.position, run, "row of symbols")
     else:
-        _read_symbol(scanner, char)
+        read_symbol(scanner, char, run)
 
 
 def _read_apostrophe(scanner: Scanner, run: int) -> None:
@@ -52,49 +67,118 @@ def _read_apostrophe(scanner: Scanner, run: int) -> None:
         return
     scanner.position = run
     year = _SHORT_YEAR.match(text, run)
-    if year and not before.isalnum():
+    if year and not before.isalnum() and scanner.options.reads("year"):
         scanner.say(say.pair(year.group()), year.end())
 
 
 def _read_bracket(scanner: Scanner, char: str, run: int) -> None:
     """Pause at a bracket between words; "(s)" glued to a word makes none."""
-    if char == "(" and scanner.take(quantities.read_phone_number(scanner.position, scanner.context())):
+    text, position = scanner.text, scanner.position
+    if char == "(" and scanner.take(read_phone_number(position, scanner.context())):
+        return
+    function = char == "(" and scanner.before.isalpha() and _FUNCTION.search(text, max(0, position - 2), position)
+    if function and _ARGUMENT.match(text, position) and scanner.options.reads("math"):
+        scanner.say("of", position + 1)
+        return
+    if text.startswith("(s)", position) and scanner.before.isalpha() and scanner.tokens[-1].kind == "word":
+        _read_optional_plural(scanner)
         return
     if char in "([":
         if scanner.before in ("", " "):
             scanner.pause(",")
-    elif scanner.text[run : run + 1] in (" ", ""):
+    elif text[run : run + 1] in (" ", ""):
         scanner.pause(",")
     scanner.position = run
+
+
+def _read_optional_plural(scanner: Scanner) -> None:
+    """Read "page(s)" as the plural."""
+    last, end = scanner.tokens[-1], scanner.position + 3
+    scanner.tokens[-1] = last._replace(text=f"{last.text}s", end=scanner.offset + end)
+    scanner.words[-1] = scanner.tokens[-1].text
+    scanner.record(end, "s")
+    scanner.position = end
+
+
+# --- dashes ---------------------------------------------------------------------------------------------------------
 
 
 def _read_dash(scanner: Scanner, char: str, run: int) -> None:
     """Read a minus, the "to" of a range, a hyphen (silent), or a pause."""
     text, position, before, after = scanner.text, scanner.position, scanner.before, scanner.after
+    flag = _FLAG.match(text, position) if before in (" ", "", "(", "`") and scanner.options.reads("path") else None
+    if flag and scanner.words:
+        scanner.say("dash " * (run - position), run)
+        return
     if run > position + 1 or char == "—":
         scanner.pause("-")
         scanner.position = run
         return
-    numeric = after.isdigit() or (after in (*_CURRENCY, ".") and text[position + 2 : position + 3].isdigit())
-    if numeric and (before.isdigit() or before in ("%", "°") or _after_quantity(scanner)):
-        scanner.say("to", run)
-    elif numeric and not before.isalpha() and before != ")":
-        scanner.say("minus", run)
+    numeric = after.isdigit() or (after in (*CURRENCY_SIGNS, ".") and text[position + 2 : position + 3].isdigit())
+    if numeric and before not in ("", " "):
+        _read_joint(scanner, run)
+    elif numeric:
+        _say_or_pass(scanner, "minus", "sign", run)
     elif before in ("", " ") and after in ("", " "):
-        between = _ENDS_IN_DIGIT.search(text[max(0, position - 3) : position]) and _SPACE_DIGIT.match(text, run)
-        if between:
-            scanner.say("minus" if char == "-" else "to", run)
-        else:
-            scanner.pause("-")
+        _read_spaced(scanner, char, run)
+    else:
+        _read_between_words(scanner, run)
     scanner.position = run
 
 
-def _after_quantity(scanner: Scanner) -> bool:
-    """Tell whether what ends at the position was read as a quantity ("9am-5pm")."""
-    last = scanner.changes[-1] if scanner.changes else None
-    if last is None or last.end != scanner.offset + scanner.position:
-        return False
-    return scanner.text[last.start - scanner.offset].isdigit()
+def _say_or_pass(scanner: Scanner, spoken: str, kind: str, end: int) -> None:
+    if scanner.options.reads(kind):
+        scanner.say(spoken, end)
+    else:
+        scanner.silent(end)
+
+
+def _read_joint(scanner: Scanner, run: int) -> None:
+    """Read a dash glued to what is before it, before a number."""
+    text, position, before = scanner.text, scanner.position, scanner.before
+    quantity = before.isdigit() or before in ("%", "°") or scanner.number_end == position
+    code = scanner.number_end != position and _CODE.search(text, max(0, position - 9), position) is not None
+    if quantity and not code:
+        _say_or_pass(scanner, "to", "range", run)
+    elif not before.isalnum() and before not in ")'\"":
+        _say_or_pass(scanner, "minus", "sign", run)
+    elif code or before == ")":
+        scanner.silent(run)
+
+
+def _read_spaced(scanner: Scanner, char: str, run: int) -> None:
+    """Read a dash between spaces: an operator or a range between numbers, else a pause."""
+    text = scanner.text
+    first = _NUMBER_BEFORE.search(text, max(0, scanner.position - 16), scanner.position)
+    second = _NUMBER_AFTER.match(text, run) if first else None
+    month = _MONTH_AFTER.match(text, scanner.position - 1) if scanner.after_date else None
+    if month and month_name(month[1]):
+        _say_or_pass(scanner, "to", "range", run)
+    elif not (first and second):
+        scanner.pause("-")
+    else:
+        grows = int(first[1].replace(",", "")) < int(second[1].replace(",", "")[:16])
+        if char == "–" or (grows and "=" not in text):
+            _say_or_pass(scanner, "to", "range", run)
+        else:
+            _say_or_pass(scanner, "minus", "math", run)
+
+
+def _read_between_words(scanner: Scanner, run: int) -> None:
+    """Read the "to" of "Dec 30-Jan 2" and "A-Z"; other hyphens are silent."""
+    month = _MONTH_AFTER.match(scanner.text, scanner.position) if scanner.after_date else None
+    letters = _LETTER_RANGE.match(scanner.text, scanner.position)
+    ends = letters and scanner.before + letters[1] in ("AZ", "az", "AF", "af") and not _is_inside(scanner)
+    if (month and month_name(month[1])) or ends:
+        _say_or_pass(scanner, "to", "range", run)
+
+
+def _is_inside(scanner: Scanner) -> bool:
+    """Tell whether the letter before the position belongs to a word."""
+    return scanner.position >= 2 and scanner.text[scanner.position - 2].isalnum()
+
+
+# --- full stops -----------------------------------------------------------------------------------------------------
 
 
 def _read_stop(scanner: Scanner, run: int) -> None:
@@ -107,66 +191,8 @@ def _read_stop(scanner: Scanner, run: int) -> None:
         if scanner.take(quantities.read_decimal(scanner.position, scanner.context())):
             return
     elif before.isalnum() and after.isalnum():
-        scanner.say("dot", run)
+        scanner.say("point" if scanner.after_roman and after.isdigit() else "dot", run)
         return
     elif after and scanner.tokens and not _SHORT_LETTERS.search(scanner.text[max(0, run - 4) : run - 1]):
         scanner.pause(",")  # not after an initial or a short unknown abbreviation
     scanner.position = run
-
-
-def _read_symbol(scanner: Scanner, char: str) -> None:
-    position, context = scanner.position, scanner.context()
-    if char in _CURRENCY and scanner.take(quantities.read_money(position, context)):
-        return
-    if char == "+" and scanner.take(quantities.read_phone_number(position, context)):
-        return
-    if char == "/" and _read_per(scanner):
-        return
-    spoken = _symbol(scanner, char)
-    if spoken:
-        scanner.say(spoken, position + 1)
-    else:
-        scanner.position += 1
-
-
-def _symbol(scanner: Scanner, char: str) -> str:
-    """Return what a symbol is read as, "" for one that is only seen."""
-    before, after = scanner.before, scanner.after
-    spaced = before == " " and after == " "
-    following = after if after != " " else scanner.text[scanner.position + 2 : scanner.position + 3]
-    if char == "/":
-        return "slash" if before.isdigit() and after.isdigit() else ""
-    if char == "#":
-        if after.isdigit():
-            return "number"
-        if after.isalpha():
-            return "" if before.isalnum() else "hashtag"
-        return "sharp" if _NOTE.search(scanner.text[max(0, scanner.position - 2) : scanner.position]) else ""
-    if char in "<>":
-        return SYMBOLS[char] if spaced or following.isdigit() else ""
-    if char == "*":
-        return "times" if spaced and scanner.words else ""
-    if char == "~":
-        return "about" if after.isdigit() else ""
-    if char == "^":
-        return "to the power of" if before.isalnum() and after.isalnum() else ""
-    return SYMBOLS.get(char, "")
-
-
-def _read_per(scanner: Scanner) -> bool:
-    """Read the slash of "$5/month": after something that was read as a quantity, before a word."""
-    following = _SLASH_UNIT.match(scanner.text, scanner.position)
-    if not following or not scanner.changes or scanner.changes[-1].end != scanner.offset + scanner.position:
-        return False
-    if (
-        not scanner.before.isdigit()
-        and scanner.before not in _CURRENCY
-        and not scanner.changes[-1].spoken.endswith("s")
-    ):
-        return False
-    unit = PER_UNITS.get(following[1])
-    if unit:
-        scanner.say(f"per {unit}", following.end())
-    else:
-        scanner.say("per", scanner.position + 1)
-    return True

@@ -1,24 +1,22 @@
 """The unit after a number: glued or spaced, squared, per another unit."""
 
 import re
-from typing import NamedTuple
 
-from deepvoice.text.vocabulary import GLUED_UNITS, NOT_GLUED_UNITS, PER_UNITS, UNITS
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
+from deepvoice.text.rules import Context, Reading, is_attributive
+from deepvoice.text.units import GLUED_UNITS, NOT_GLUED_UNITS, PER_UNITS, UNITS
 
 _UNIT = re.compile(
-    r"([ -]?)((?:°\s?[CFK]?|[A-Za-zµΩ]{1,5}|[€£$¢¥])(?:[²³]|(?<=m)[23])?)(?![A-Za-z0-9µΩ'])"
+    r"([ -]?)(?:(°)(?:\s?([CFK])(?![A-Za-z]))?"
+    r"|([A-Za-zµΩ]{1,5})([²³]|(?<=m)[23])?(?![A-Za-z0-9µΩ'])(?!\.[A-Za-z])"
+    r"|([€£$¢¥]))"
     r"(?:/([A-Za-z]{1,3}[²³]?)(?![A-Za-z0-9]))?"
 )
+_PHRASE = re.compile(r" ?(sq|cu|fl|deg)\.?\s(ft|in|mi|yd|m|km|cm|oz|C|F)(?![A-Za-z0-9])\.?")
+_PHRASES = {"sq": "square ", "cu": "cubic ", "fl": "fluid ", "deg": "°"}
 _COMPASS = re.compile(r" ?([NSEW])(?![A-Za-z0-9])")
 _POWERS = {"²": "square ", "³": "cubic ", "2": "square ", "3": "cubic "}
-_DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
-
-
-class Reading(NamedTuple):
-    """What a piece of text is read as, and where the piece ends."""
-
-    spoken: str
-    end: int
+DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 
 def _is_abbreviation_stop(text: str, position: int) -> bool:
@@ -26,32 +24,52 @@ def _is_abbreviation_stop(text: str, position: int) -> bool:
     return text[position : position + 2] == ". " and text[position + 2 : position + 3].islower()
 
 
-def read_unit(text: str, position: int, *, one: bool) -> Reading | None:
+def read_unit(
+    text: str, position: int, *, one: bool, options: TextOptions = DEFAULT_OPTIONS, context: Context | None = None
+) -> Reading | None:
     """Read the unit that stands after a number, glued to it, after a space or after a hyphen; None when there is none.
 
     one: the number is one, or a fraction of it
+    context: where the number stands, to say "a nine millimeter pistol" without the plural
     """
     if text[position : position + 1] == "%" or text[position : position + 2] == " %":
-        return Reading("percent", text.index("%", position) + 1)
+        return Reading("percent", text.index("%", position) + 1) if options.reads("percent") else None
+    phrase = _PHRASE.match(text, position)
+    if phrase and options.reads("unit"):
+        return _phrase(phrase, one)
     match = _UNIT.match(text, position)
     if not match:
         return None
-    gap, symbol, per = match.groups()
-    power = _POWERS.get(symbol[-1], "")
-    symbol = symbol.rstrip("²³23").replace(" ", "")
+    gap, degree, scale, symbol, exponent, sign, per = match.groups()
+    symbol = f"°{scale or ''}" if degree else symbol or sign
+    if not options.reads("temperature" if degree else "money" if sign else "unit"):
+        return None
     if symbol == "in" and _is_abbreviation_stop(text, match.end()):
         gap = ""
     if symbol not in UNITS or symbol in (GLUED_UNITS if gap else NOT_GLUED_UNITS) or (gap == "-" and len(symbol) < 2):
         return None
-    spoken = power + UNITS[symbol][0 if one or gap == "-" else 1]
     end = match.end()
-    if per and per in PER_UNITS:
+    if per not in PER_UNITS and per:
+        end, per = match.start(7) - 1, None
+    single = one or gap == "-" or (context is not None and is_attributive(context, end))
+    spoken = _POWERS.get(exponent or "", "") + UNITS[symbol][0 if single else 1]
+    if per:
         spoken += f" per {PER_UNITS[per]}"
-    elif per:
-        end = match.end(2)
     end += _is_abbreviation_stop(text, end)
     compass = _COMPASS.match(text, end) if symbol == "°" else None
     if compass:
-        spoken += " " + _DIRECTIONS[compass[1]]
+        spoken += " " + DIRECTIONS[compass[1]]
         end = compass.end()
     return Reading(spoken, end)
+
+
+def _phrase(match: re.Match[str], one: bool) -> Reading | None:
+    """Read "sq. ft.", "fl oz", "deg C"."""
+    kind, symbol = _PHRASES[match[1]], match[2]
+    if (kind == "°") != (symbol in "CF") or (kind == "fluid ") != (symbol == "oz"):
+        return None
+    spoken = UNITS[f"°{symbol}"] if kind == "°" else tuple(kind + name for name in UNITS[symbol])
+    end = match.end()
+    if match.group().endswith(".") and end == len(match.string):
+        end -= 1  # the sentence's own
+    return Reading(spoken[0 if one else 1], end)

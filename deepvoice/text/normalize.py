@@ -15,14 +15,14 @@ from deepvoice.text.marks import read_mark
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.scanner import Change, Scanner, Token, Unread
 
-_OPENING = frozenset(" (\"'<[")
+_OPENING = frozenset(" (\"'<[`*_=")
 
 
 class Normalized(NamedTuple):
     """One sentence, normalised; spans are in the clean text."""
 
     tokens: tuple[Token, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...]  # spoken "" for marks that are only seen
     dropped: tuple[Unread, ...]
 
 
@@ -41,7 +41,8 @@ def normalize(
     given: what single characters of the text say, by their position (see `deepvoice.text.readings`)
     """
     sentence = text[start:end].replace("\n", " ")
-    scanner = Scanner(sentence, start, known, shouted=is_shouted(sentence))
+    shouted = is_shouted(sentence) and options.reads("shout")
+    scanner = Scanner(sentence, start, known, shouted=shouted, options=options)
     while scanner.position < len(sentence):
         start = scanner.position
         if given and scanner.offset + start in given:

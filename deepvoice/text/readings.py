@@ -36,12 +36,12 @@ def prepare(text: str, start: int, end: int, readings: Sequence[Reading], option
     places: dict[int, Reading] = {}
     position, length = start, 0
     for reading in readings:
-        piece = clean(text[position : reading.start], position, options)
+        piece = clean(text[position : reading.start], position, options, opens=not pieces)
         places[length + len(piece.text)] = reading
         pieces += [piece, CleanText(_placeholder(text, reading), [reading.start], [reading.end], ())]
         length += len(piece.text) + 1
         position = reading.end
-    pieces.append(clean(text[position:end], position, options))
+    pieces.append(clean(text[position:end], position, options, opens=False))
     cleaned = CleanText(
         "".join(piece.text for piece in pieces),
         [position for piece in pieces for position in piece.starts],

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from deepvoice.text import quantities, web
-from deepvoice.text.measures import Reading
+from deepvoice.text import web
+from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.phones import PAUSES
 from deepvoice.text.pronounce import Pronunciation
+from deepvoice.text.rules import Context, Reading
 
 _PAUSE_RANK = {mark: rank for rank, mark in enumerate((",", "-", ":", ";"), 1)}
 
@@ -40,18 +41,28 @@ class Unread(NamedTuple):
 class Scanner:
     """Walks over one sentence. Rules look at `text` from `position` on, and consume text by saying what it is."""
 
-    def __init__(self, text: str, offset: int, known: Callable[[str], bool], *, shouted: bool) -> None:
+    def __init__(
+        self,
+        text: str,
+        offset: int,
+        known: Callable[[str], bool],
+        *,
+        shouted: bool,
+        options: TextOptions = DEFAULT_OPTIONS,
+    ) -> None:
         """Start at the beginning of a sentence.
 
         text: the sentence, without newlines
         offset: position of its first character in the clean text
         known: tells whether a lower-case word is in the lexicon
         shouted: the sentence is all in capitals
+        options: date order, classes switched off
         """
         self.text = text
         self.offset = offset
         self.known = known
         self.shouted = shouted
+        self.options = options
         self.position = 0
         self.tokens: list[Token] = []
         self.words: list[str] = []
@@ -59,6 +70,8 @@ class Scanner:
         self.dropped: list[Unread] = []
         self.after_date = False  # a month and day were just read, so that a year may follow
         self.after_year = False  # a year and a dash were just read ("1914-18")
+        self.after_roman = False  # a Roman numeral was read, so that "and III" goes on
+        self.number_end = -1  # where the last number, amount or measure ended
 
     @property
     def before(self) -> str:
@@ -115,6 +128,12 @@ class Scanner:
         self.dropped.append(Unread(self.offset + start, self.offset + end, reason))
         self.position = end
 
+    def silent(self, end: int) -> None:
+        """List the text from the position to `end` as seen but not said, such as marks of markup, and move there."""
+        if end > self.position:
+            self.record(end, "")
+        self.position = end
+
     def pause(self, mark: str) -> None:
         """Pause; neighbouring pauses become the strongest of them, a leading one nothing."""
         if not self.tokens:
@@ -125,9 +144,9 @@ class Scanner:
         elif _PAUSE_RANK[mark] > _PAUSE_RANK[last.text]:
             self.tokens[-1] = last._replace(text=mark)
 
-    def context(self) -> quantities.Context:
+    def context(self) -> Context:
         """Return what the number rules look at."""
-        return quantities.Context(self.text, self.words, self.after_date, self.after_year)
+        return Context(self.text, self.words, self.after_date, self.after_year, self.options)
 
     def take(self, reading: Reading | None) -> bool:
         """Say what a number rule read; False when it read nothing."""
@@ -140,13 +159,15 @@ class Scanner:
         year = end - start == 4 and self.text[start:end].isdigit() and "thousand" not in reading.spoken
         self.after_year = year and not self.after_year and self.text[end : end + 1] in ("-", "–")
         self.after_date = False
+        named = start > 0 and self.text[start - 1].isalpha()  # "AB12": the dash after it is none of a range
+        self.number_end = -1 if named else self.position
         return True
 
     def take_address(self) -> bool:
-        """Say the e-mail or web address at the position; False when there is none."""
+        """Say the e-mail address, web address or path at the position; False when there is none."""
         limit = self.position + web.LONGEST_ADDRESS + 1
         end = self.text.find(" ", self.position, limit)
-        address = web.read(self.text[self.position : end if end >= 0 else limit], self.known)
+        address = web.read(self.text[self.position : end if end >= 0 else limit], self.known, self.options)
         if not address:
             return False
         start = self.position

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
+from deepvoice.text.units import UNITS
 from deepvoice.text.vocabulary import (
     ABBREVIATIONS_BEFORE_NUMBERS,
     ABBREVIATIONS_INSIDE,
     ABBREVIATIONS_OPEN,
     SENTENCE_STARTERS,
-    UNITS,
 )
 
 CHUNK_CHARS = 8000  # most characters handled at a time when no blank line comes earlier

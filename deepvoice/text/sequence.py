@@ -49,4 +49,3 @@ class PhoneSequence:
 def from_manifest(phones: str, word_of: Sequence[int]) -> PhoneSequence:
     """Build the sequence from a manifest row's `phones` (space-separated) and `word_of`."""
     return PhoneSequence(symbols=tuple(phones.split()), word_of=tuple(word_of))
-

@@ -17,7 +17,7 @@ from deepvoice.text.hygiene import clean, fold
         ("cafe\u0301", "café"),
         ("a\r\nb\rc", "a\nb\nc"),
         ("soft\u00adhyphen\u200b", "softhyphen"),
-        ("№ 5", "No.  5"),
+        ("№ 5", "No. 5"),
         ("١٢٣", "123"),
     ],
 )
