@@ -6,6 +6,7 @@ uvicorn waits for ever for the rest of a half-sent request and for a reader that
 import asyncio
 import json
 import socket
+import struct
 from typing import Any
 
 import h11
@@ -28,7 +29,7 @@ class LimitedProtocol(H11Protocol):
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-        self._head_timer = self.loop.call_later(self.receive_timeout, transport.abort)
+        self._head_timer = self.loop.call_later(self.receive_timeout, self._drop)
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes on; a head that has begun must become complete in time."""
@@ -36,7 +37,7 @@ class LimitedProtocol(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._stop("_head_timer")
         elif self._head_timer is None and self.timeout_keep_alive_task is None:
-            self._head_timer = self.loop.call_later(self.receive_timeout, self.transport.abort)
+            self._head_timer = self.loop.call_later(self.receive_timeout, self._drop)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers."""
@@ -52,12 +53,19 @@ class LimitedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Drop a client that does not read for too long."""
         super().pause_writing()
-        self._stall_timer = self._stall_timer or self.loop.call_later(self.stall_timeout, self.transport.abort)
+        self._stall_timer = self._stall_timer or self.loop.call_later(self.stall_timeout, self._drop)
 
     def resume_writing(self) -> None:
         """Forget about that: it reads again."""
         self._stop("_stall_timer")
         super().resume_writing()
+
+    def _drop(self) -> None:
+        """Close at once; without lingering the kernel would go on to offer what it holds to a client that is stuck."""
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _stop(self, name: str) -> None:
         timer = getattr(self, name)

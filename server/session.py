@@ -16,6 +16,7 @@ from deepvoice.server.speaking import AHEAD_SECONDS, Part, Result, parts
 from deepvoice.text import sentences
 
 _ENDED = re.compile(r"[.!?][\"')\]}*_”’]*\s+$")
+_MARKS = 40  # characters in which the end of a sentence and the space after it lie
 _BEGUN = re.compile(r"\S+\s")  # a whole word: only then it is sure that the sentence before has ended
 
 
@@ -35,10 +36,15 @@ class SentenceFeed:
             return ""  # no word has ended
         cut = 0
         for span in sentences.split(self._text):
-            before = self._text[: span.start]
-            if _ENDED.search(before) and _BEGUN.match(self._text, span.start) and any(map(str.isalnum, before)):
+            if _BEGUN.match(self._text, span.start) and self._is_sure(span.start):
                 cut = span.start
         return self._take(cut)
+
+    def _is_sure(self, cut: int) -> bool:
+        """Whether more text cannot move a sentence end: it has a mark, or is a cut in a sentence that is too long."""
+        if _ENDED.search(self._text, max(0, cut - _MARKS), cut):
+            return any(map(str.isalnum, self._text[:cut]))
+        return len(self._text) >= 2 * sentences.SENTENCE_CHARS and cut >= sentences.SENTENCE_CHARS // 2
 
     def flush(self) -> str:
         """Return all that is left."""
