@@ -9,12 +9,17 @@ from deepvoice.book.model import Block, Book, split_at
 
 _BLANK = re.compile(r"\n[ \t]*\n\s*")
 _ROMAN = r"(?=[IVXLC])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
-_NUMBER = rf"(?:\d{{1,3}}|{_ROMAN}|(?:the\s+)?[a-z]+)"
+_WORDS = (
+    r"(?i:(?:the\s+)?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
+    r"sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty)(?:[\s-][a-z]+)?|first|second|third|fourth|fifth|"
+    r"sixth|seventh|eighth|ninth|tenth|last))"
+)
+_AFTER = r"(?:\s*[.:\n—–-]+\s*.{0,80})"  # a title behind a sign or on the next line
 # a line of its own, such as "CHAPTER IV. A Mad Tea-Party", "Part Two", "Epilogue"
 _CHAPTER = re.compile(
-    rf"(?:(?:chapter|part|book|canto|letter|act|stave)\s+{_NUMBER}|prologue|epilogue|preface|foreword|afterword|"
-    r"introduction|appendix(?:\s+\w)?)(?:[\s.:—–-]+.{0,80})?",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?i:chapter|part|book|canto|letter|act|stave)\s+(?:(?:\d{{1,3}}|{_ROMAN})(?:{_AFTER}|\s+[A-Z\"“‘].{{0,80}})?|"
+    rf"{_WORDS}{_AFTER}?)|(?i:prologue|epilogue|preface|foreword|afterword|introduction|appendix(?:\s+\w)?){_AFTER}?",
+    re.DOTALL,
 )
 _BARE = re.compile(rf"(?:{_ROMAN}|\d{{1,3}})\.?")
 _RULE = re.compile(r"(?:[*\-_#~•·][ \t]*){3,}")

@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", help="author, instead of the one in it")
     parser.add_argument("--cover", type=Path, metavar="FILE", help="cover, a JPEG or PNG picture")
     parser.add_argument(
-        "-j", "--jobs", type=int, metavar="N", help="parts spoken at a time; default: one for each core"
+        "-j", "--jobs", type=int, metavar="N", help="parts spoken at a time; default: one a core"
     )
     parser.add_argument("--ray", action="store_true", help="speak on a Ray cluster (extra `ray`)")
     parser.add_argument(
-        "--keep", action="store_true", help="keep the parts: after a change only what changed is spoken"
+        "--keep", action="store_true", help="keep the parts: after a change only that is spoken"
     )
     add_voice_argument(parser)
     add_speaking_arguments(parser)

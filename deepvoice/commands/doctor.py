@@ -1,13 +1,22 @@
-"""`deepvoice doctor`: what this installation can do, and what is wrong with it."""
+"""`deepvoice doctor`: what this installation can do, what it cannot and why, and what is wrong with it."""
 
 import argparse
 import importlib.metadata
+import importlib.util
+import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
 
 _SENTENCE = "The ferry leaves at dawn."
+_EXTRAS = {  # extra -> what it adds, and the packages that show it is there
+    "server": ("deepvoice serve", ("fastapi", "uvicorn")),
+    "play": ("playing through PortAudio", ("sounddevice",)),
+    "book": ("books from PDF", ("pypdf",)),
+    "ray": ("books and serving on a Ray cluster", ("ray",)),
+    "train": ("training", ("torch", "librosa")),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,14 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line a check; returns 1 when one of them fails."""
-    checks: tuple[Callable[[], Iterator[str]], ...] = (_system, _kernels, _formats, _player, _voices, _speech)
+    """Print one line a check; returns 1 when one of them fails. What is only not there is no failure."""
+    checks: tuple[Callable[[], Iterator[str]], ...] = (
+        _system, _kernels, _cuda, _formats, _ffmpeg, _player, _extras, _voices, _speech
+    )  # fmt: skip
     failures = 0
     for check in checks:
         name = check.__name__.removeprefix("_")
         try:
             for line in check():
-                print(f"ok       {name}: {line}")
+                missing = line.startswith("no: ")
+                print(f"{'missing ' if missing else 'ok      '} {name}: {line.removeprefix('no: ')}")
         except Exception as error:  # noqa: BLE001 - a doctor reports whatever is broken and goes on
             failures += 1
             print(f"PROBLEM  {name}: {error}")
@@ -32,10 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _system() -> Iterator[str]:
     from deepvoice import __version__
+    from deepvoice.workers import usual_jobs
 
     packages = [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "safetensors", "soundfile")]
     yield f"deepvoice {__version__}, Python {platform.python_version()}, {', '.join(packages)}"
-    yield f"{platform.platform()}, {sys.executable}"
+    yield f"{platform.platform()}, {usual_jobs()} cores for this process, {sys.executable}"
+    given = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("DEEPVOICE_"))
+    if given:
+        hidden = (item if "KEY" not in item.split("=")[0] else item.split("=")[0] + "=..." for item in given)
+        yield f"environment: {' '.join(hidden)}"
 
 
 def _kernels() -> Iterator[str]:
@@ -44,29 +61,77 @@ def _kernels() -> Iterator[str]:
     from deepvoice import kernels
 
     for backend, reason in kernels.available().items():
-        yield f"{backend}: {reason or 'available'}"
+        yield f"{backend}: available" if reason is None else f"no: {backend}: {reason}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the line above has the reason
-        yield f"used: {kernels.resolve()}"
+        used = kernels.resolve()
+    if used == "cpu":
+        yield f"used: cpu with the instructions {kernels.isa()}; this machine has {', '.join(kernels.supported_isas())}"
+    else:
+        yield f"used: {used}, which is slow; install a C++17 compiler and reinstall deepvoice"
+
+
+def _cuda() -> Iterator[str]:
+    from pathlib import Path
+
+    card = "there is one here" if Path("/proc/driver/nvidia/version").exists() else "there is none here"
+    yield f"no: this version has no kernels for graphics cards ({card})"
 
 
 def _formats() -> Iterator[str]:
     import soundfile
 
-    kinds = {"wav": "WAV", "flac": "FLAC", "mp3": "MP3", "ogg": "OGG"}
+    kinds = {"flac": "FLAC", "mp3": "MP3", "ogg": "OGG"}
     known = soundfile.available_formats()
     have = [name for name, container in kinds.items() if container in known]
     have += ["opus"] if "OPUS" in soundfile.available_subtypes("OGG") else []
     missing = sorted({*kinds, "opus"} - set(have))
-    yield f"libsndfile {soundfile.__libsndfile_version__} writes {', '.join(have)}"
+    yield f"wav, pcm, mulaw, alaw; by libsndfile {soundfile.__libsndfile_version__}: {', '.join(have)}"
     if missing:
-        yield f"without {', '.join(missing)}: install soundfile 0.12 or newer from PyPI"
+        yield f"no: {', '.join(missing)}: install soundfile 0.12 or newer from PyPI"
+
+
+def _ffmpeg() -> Iterator[str]:
+    from deepvoice.audio import ffmpeg
+    from deepvoice.errors import AudioError
+
+    for program, use in (("ffmpeg", "aac, m4a, m4b, g722"), ("ffprobe", "recognising finished books")):
+        try:
+            path = ffmpeg.find_program(program)
+        except AudioError:
+            yield f"no: {program}, for {use}: {ffmpeg.REMEDY}"
+            continue
+        yield f"{path} ({ffmpeg.run(['-version'], program).decode(errors='replace').split(' Copyright')[0]}): {use}"
 
 
 def _player() -> Iterator[str]:
-    from deepvoice.audio.playback import find_player
+    from deepvoice.audio.playback import find_player, players
 
-    yield find_player() or "none; `deepvoice say` needs -o FILE here"
+    for name, trouble in players().items():
+        yield f"{name}: can be used" if trouble is None else f"no: {name}: {trouble}"
+    used = find_player()
+    yield f"used: {used}" if used else "no: nothing to play with; `deepvoice say` needs -o FILE here"
+    yield from _devices()
+
+
+def _devices() -> Iterator[str]:
+    """Say whether the system has a sound card, where it is known how to ask."""
+    from pathlib import Path
+
+    cards = Path("/proc/asound/cards")
+    if cards.exists():
+        lines = cards.read_text(errors="replace").splitlines()
+        named = [line.split("]:")[1].strip() for line in lines if "]:" in line]
+        yield f"sound cards: {', '.join(named)}" if named else "no: a sound card; ALSA finds none"
+    elif sys.platform.startswith("linux"):
+        yield "no: a sound card; ALSA is not there, as in most containers"
+
+
+def _extras() -> Iterator[str]:
+    for extra, (use, packages) in _EXTRAS.items():
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages if name not in missing)
+        yield f"no: {use}: pip install 'deepvoice[{extra}]'" if missing else f"{use}: {found}"
 
 
 def _voices() -> Iterator[str]:
