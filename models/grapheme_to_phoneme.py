@@ -75,6 +75,17 @@ class GraphemeToPhoneme(nn.Module):
         return previous_BG
 
 
+@torch.no_grad()
+def log_probability(model: GraphemeToPhoneme, letters_BG: torch.Tensor, units_BG: torch.Tensor) -> torch.Tensor:
+    """Return log P(units | letters) of every word, [B].
+
+    letters_BG, units_BG: int64 [B, G]
+    """
+    with torch.autocast("cpu", torch.bfloat16):
+        logits_BGU = model(letters_BG, model.shift(units_BG))
+    return logits_BGU.float().log_softmax(-1).gather(2, units_BG[..., None]).sum((1, 2))
+
+
 def loss(
     model: GraphemeToPhoneme,
     letters_BG: torch.Tensor,

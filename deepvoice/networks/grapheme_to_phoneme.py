@@ -3,10 +3,11 @@
 The same arithmetic as `deepvoice.models.grapheme_to_phoneme`, one word at a time, with a beam over the units that
 the letters stand for. Hypotheses all have one unit per letter, so their probabilities compare directly; those that
 say the same phones, stress aside, are added up at the end, and the likeliest stress of the likeliest phones is said.
+A memory of known words (`deepvoice.text.analogy`) may have a say in which phones are likeliest.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,12 @@ from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.text.phones import base
 
 Array = NDArray[np.float32]
+# Takes letters and readings, each a unit without stress per letter; returns what to add to their log probabilities.
+Memory = Callable[[str, Sequence[Sequence[str]]], Sequence[float]]
+
 LETTERS = "'abcdefghijklmnopqrstuvwxyz"
 MAX_LETTERS = 32  # longer strings are pronounced in pieces; no word of the dictionary is longer than 34
+WINDOW = 4.0  # natural logarithm: a hypothesis so much less likely than the best one is dropped, which costs nothing
 
 _LETTER_IDS = {letter: i for i, letter in enumerate(LETTERS)}
 _APOSTROPHES = str.maketrans(
@@ -57,17 +62,24 @@ def _pieces(letters: str) -> Iterator[str]:
 class GraphemeToPhonemeNetwork:
     """Pronounce words that the lexicon lacks."""
 
-    def __init__(self, tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig, beam: int = 8) -> None:
+    def __init__(
+        self,
+        tensors: Mapping[str, Array],
+        config: GraphemeToPhonemeConfig,
+        beam: int = 8,
+        memory: Memory | None = None,
+    ) -> None:
         """Check and arrange the weights.
 
         tensors: float32 arrays named and shaped as `expected_shapes` says
         beam: hypotheses kept; 1 is greedy
+        memory: weighs the readings of a word by the words that are known
         Raises VoiceError when a tensor is missing or has another shape, ValueError for a beam below 1.
         """
         if beam < 1:
             raise ValueError(f"beam is {beam}; expected at least 1")
         weights = _checked(tensors, config)
-        self._config, self._beam = config, beam
+        self._config, self._beam, self.memory = config, beam, memory
         self._letters = weights["letters.weight"]
         self._encoder = [
             [gru_weights(weights, f"encoder.{layer}", direction) for direction in (FORWARD, BACKWARD)]
@@ -83,6 +95,7 @@ class GraphemeToPhonemeNetwork:
         self._w_hh_GH, self._b_hh_G = decoder.w_hh_GH, decoder.b_hh_G
         self._output_UD, self._output_bias_U = weights["output.weight"], weights["output.bias"]
         self._phones: list[tuple[str, ...]] = [tuple(unit.split()) for unit in config.units]
+        self._plain = [" ".join(map(base, phones)) for phones in self._phones]
 
     @staticmethod
     def expected_shapes(config: GraphemeToPhonemeConfig) -> dict[str, tuple[int, ...]]:
@@ -109,20 +122,38 @@ class GraphemeToPhonemeNetwork:
             tuple(phone for piece in _pieces(letters_of(word)) for phone in self._pronounce(piece)) for word in words
         ]
 
+    def search(self, word: str) -> list[tuple[tuple[int, ...], float]]:
+        """Return hypotheses of one word, the best first: a unit for each letter, and the log probability.
+
+        word: 1 to MAX_LETTERS letters as `letters_of` returns them
+        """
+        return self._search(self._encode(np.array([_LETTER_IDS[letter] for letter in word])))
+
     def _pronounce(self, letters: str) -> tuple[str, ...]:
         """Return the most probable phones of up to MAX_LETTERS letters; never empty."""
         gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
+        found = self._search(gates_GG)
+        bonus = self._bonus(letters, [units for units, _ in found])
         totals: dict[tuple[str, ...], float] = {}  # log probability of each pronunciation
         plain: dict[tuple[str, ...], float] = {}  # the same without stress
-        for units, log_probability in self._search(gates_GG):
+        for (units, log_probability), more in zip(found, bonus, strict=True):
             phones = tuple(phone for unit in units for phone in self._phones[unit])
             if phones:
-                bases = tuple(map(base, phones))
-                totals[phones] = float(np.logaddexp(totals.get(phones, -np.inf), log_probability))
-                plain[bases] = float(np.logaddexp(plain.get(bases, -np.inf), log_probability))
+                bases, value = tuple(map(base, phones)), log_probability + more
+                totals[phones] = float(np.logaddexp(totals.get(phones, -np.inf), value))
+                plain[bases] = float(np.logaddexp(plain.get(bases, -np.inf), value))
         if not totals:  # every hypothesis is silent: let each letter sound
             return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
         return max(totals, key=lambda phones: (plain[tuple(map(base, phones))], totals[phones], phones))
+
+    def _bonus(self, letters: str, readings: Sequence[tuple[int, ...]]) -> list[float]:
+        """Return what the memory adds to each reading; those that differ by stress alone get the same."""
+        if self.memory is None or len(readings) == 1:
+            return [0.0] * len(readings)
+        plain = [tuple(self._plain[unit] for unit in units) for units in readings]
+        kinds = list(dict.fromkeys(plain))
+        bonus = dict(zip(kinds, self.memory(letters, kinds), strict=True))
+        return [bonus[kind] for kind in plain]
 
     def _encode(self, letters_G: NDArray[np.int64]) -> Array:
         """Return the letters' part of the decoder's input gates, [letters, 3 * decoder_dim]."""
@@ -163,7 +194,8 @@ class GraphemeToPhonemeNetwork:
             if not silent:
                 candidates_KU[:, 0] = -np.inf
             flat = candidates_KU.reshape(-1)
-            best = np.argsort(-flat, kind="stable")[: self._beam]
+            likely = np.flatnonzero(flat > flat.max() - WINDOW)
+            best = likely[np.argsort(-flat[likely], kind="stable")[: self._beam]]
             kept, previous_K = np.divmod(best, units)
             total_K, state_KD = flat[best], np.ascontiguousarray(state_KD[kept])
             history = [(*history[k], unit) for k, unit in zip(kept.tolist(), previous_K.tolist(), strict=True)]

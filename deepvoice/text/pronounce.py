@@ -1,5 +1,6 @@
 """Words to phones: the lexicon first, then regular endings of lexicon words, then the grapheme-to-phoneme model."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -26,6 +27,8 @@ LETTERS: dict[str, Phones] = {
 _SIBILANTS = frozenset("S Z SH ZH CH JH".split())
 _CONTRACTIONS: dict[str, Phones] = {"'ll": ("AH0", "L"), "'re": ("ER0",), "'m": ("AH0", "M"), "n't": ("AH0", "N", "T")}
 _SUFFIXES: dict[str, Phones] = {"ness": ("N", "AH0", "S"), "less": ("L", "AH0", "S"), "ly": ("L", "IY0")}
+_SPOKEN = frozenset("aeiouy")  # a word without one of these is spelled
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # "soooo", "yesss"
 _CACHE_LIMIT = 20_000  # words the model was asked for
 
 
@@ -80,7 +83,8 @@ class Pronouncer:
             return self._known[word]
         except KeyError:
             pass
-        found = self._look_up(fold(word))
+        key = fold(word)
+        found = self._look_up(key) or self._shortened(key)
         if len(self._known) >= _CACHE_LIMIT:
             self._known.clear()
         self._known[word] = found
@@ -93,14 +97,16 @@ class Pronouncer:
         missing = [word for word in wanted if word not in found]
         if missing:
             keys = [fold(word) for word in missing]
-            stems = [key.removesuffix("'s") for key in keys]  # the possessive is regular
-            asked = list(dict.fromkeys(stems))
-            answers = self._g2p(asked)
+            stems = [key.removesuffix("'s") or key for key in keys]  # the possessive is regular
+            spelled = {stem for stem in stems if _SPOKEN.isdisjoint(stem) and spell(stem)}
+            asked = [stem for stem in dict.fromkeys(stems) if stem not in spelled]
+            answers = self._g2p(asked) if asked else []
             if len(answers) != len(asked):
                 raise VoiceError(
                     f"the grapheme-to-phoneme model answered {len(answers)} words of {len(asked)}; repack the voice"
                 )
-            read = {stem: _checked(stem, phones) for stem, phones in zip(asked, answers, strict=True)}
+            read = {stem: Pronunciation(spell(stem), "letters") for stem in spelled}
+            read |= {stem: _checked(stem, phones) for stem, phones in zip(asked, answers, strict=True)}
             if len(self._guessed) >= _CACHE_LIMIT:
                 self._guessed.clear()
             for word, key, stem in zip(missing, keys, stems, strict=True):
@@ -114,6 +120,18 @@ class Pronouncer:
             return Pronunciation(entry.pronunciations[0], "supplement" if entry.supplement else "lexicon")
         if depth < 2 and len(key) >= 3:
             return self._derive(key, depth + 1)
+        return None
+
+    def _shortened(self, key: str) -> Pronunciation | None:
+        """Look up a word whose letters are drawn out ("sooo", "goood", "yesss") as it is usually written."""
+        if not _DRAWN_OUT.search(key):
+            return None
+        for keep in (2, 1):
+            plain = _DRAWN_OUT.sub(lambda run, keep=keep: run[1] * keep, key)  # type: ignore[misc]
+            # "soo" and "noo" are names in the lexicon; nobody means them.
+            found = self._look_up(plain) if keep == 1 or len(plain) > 3 or plain.endswith("ee") else None
+            if found:
+                return found
         return None
 
     def _derive(self, key: str, depth: int) -> Pronunciation | None:

@@ -20,18 +20,18 @@ class Batch(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """Training words of one length: letters [W, G], units [W, V, G] of up to V pronunciations, their number [W]."""
+    """Training words of one length: letters [W, G], units [W, V, G] of up to V pronunciations, their shares [W, V]."""
 
     letters_WG: NDArray[np.int64]
     units_WVG: NDArray[np.int64]
-    variants_W: NDArray[np.int64]
-    extra_W: NDArray[np.bool_]  # not from the dictionary
+    shares_WV: NDArray[np.float64]  # summed up to and including each pronunciation
+    extra_W: NDArray[np.bool_]  # follows another lexicon's habits
 
 
 class WordBatches:
     """Every training word once an epoch, in batches of one length, so that nothing is padded.
 
-    A word with several pronunciations shows one of them, drawn anew each epoch.
+    A word with several pronunciations shows one of them, drawn anew each epoch by their weights.
     """
 
     def __init__(self, entries: Sequence[Entry], units: Sequence[str], letters_per_batch: int, seed: int = 0) -> None:
@@ -59,7 +59,7 @@ class WordBatches:
         random = np.random.default_rng((self._seed, epoch))
         plan: list[tuple[int, NDArray[np.int64]]] = []
         for length, words in self._lengths.items():
-            order_W = random.permutation(len(words.variants_W))
+            order_W = random.permutation(len(words.extra_W))
             pieces = max(1, round(len(order_W) * length / self._letters_per_batch))
             plan.extend((length, piece) for piece in np.array_split(order_W, pieces))
         return [plan[i] for i in random.permutation(len(plan))]
@@ -72,7 +72,7 @@ class WordBatches:
         length, chosen_B = self._plan[position]
         words = self._lengths[length]
         random = np.random.default_rng((self._seed, 1, step))
-        variant_B = (random.random(len(chosen_B)) * words.variants_W[chosen_B]).astype(np.int64)
+        variant_B = (random.random((len(chosen_B), 1)) >= words.shares_WV[chosen_B]).sum(1)
         return Batch(
             torch.from_numpy(words.letters_WG[chosen_B]),
             torch.from_numpy(words.units_WVG[chosen_B, variant_B]),
@@ -99,5 +99,9 @@ def _gather(members: Sequence[Entry], ids: dict[str, int]) -> _Words:
     for i, entry in enumerate(members):
         for j, pronunciation in enumerate(entry.units):
             units[i, j] = [ids[unit] for unit in pronunciation]
-    variants_W = np.array([len(entry.units) for entry in members], np.int64)
-    return _Words(letters, units, variants_W, np.array([entry.extra for entry in members]))
+    shares = np.zeros((len(members), variants))
+    for i, entry in enumerate(members):
+        shares[i, : len(entry.units)] = entry.weights or 1.0
+    shares_WV = np.cumsum(shares, 1) / shares.sum(1, keepdims=True)
+    shares_WV[shares_WV > 1.0 - 1e-9] = 1.0  # so that no draw falls behind the last one
+    return _Words(letters, units, shares_WV, np.array([entry.marked for entry in members]))

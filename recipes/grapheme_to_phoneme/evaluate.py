@@ -1,13 +1,17 @@
 """Score the grapheme-to-phoneme model on held-out word families, beside its baselines.
 
     python -m deepvoice.recipes.grapheme_to_phoneme.evaluate --data DIR (--checkpoint FILE | --voice NAME_OR_FOLDER)
-        [--split test] [--beam 8] [--g2p-en checkpoint20.npz] [--json FILE] [--errors N]
+        [--split test] [--beam 8] [--g2p-en checkpoint20.npz] [--graphones FILE] [--json FILE] [--errors N]
+
+"network alone" is the model; "with morphology" reads the words as the speaking system would if its lexicon held the
+training words only: derivations of known words first, then the network, weighed by analogy with known words.
 
 Rates are in percent. "lenient" ignores stress and accepts any listed pronunciation (the target); "strict" ignores
 stress and accepts the first listed one only; "stress" counts stress digits and accepts any listed pronunciation.
 """
 
 import json
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,9 +23,41 @@ from deepvoice.recipes.common.command import scoring_parser
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
 from deepvoice.recipes.grapheme_to_phoneme.score import score
+from deepvoice.text.analogy import Analogy, Graphones
+from deepvoice.text.lexicon import Entry as LexiconEntry
+from deepvoice.text.lexicon import Lexicon, pack
+from deepvoice.text.pronounce import Pronouncer as Reader
 
 Pronouncer = Callable[[Sequence[str]], list[tuple[str, ...]]]
 SCORINGS = {"lenient": (False, False), "strict": (False, True), "stress": (True, False)}  # stress, first_only
+
+
+class WithMorphology:
+    """Reads words as the front end does, with a lexicon of the training words alone."""
+
+    def __init__(self, network: GraphemeToPhonemeNetwork, entries: Sequence[Entry], graphones: Graphones) -> None:
+        """Compile the lexicon; from here on the network listens to it and to the graphones."""
+        lexicon = _training_lexicon(entries)
+        network.memory = Analogy(lexicon, graphones)
+        self._reader = Reader(lexicon, network)
+
+    def __call__(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return one pronunciation per word."""
+        known = {word: self._reader.known(word) for word in words}
+        guessed = self._reader.guess([word for word, found in known.items() if found is None])
+        return [(known[word] or guessed[word]).phones for word in words]
+
+
+def _training_lexicon(entries: Sequence[Entry]) -> Lexicon:
+    words = {
+        entry.word: LexiconEntry(entry.pronunciations, supplement=False)
+        for entry in entries
+        if entry.split == "train" and not entry.extra
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lexicon.bin"
+        path.write_bytes(pack(words))
+        return Lexicon(path)
 
 
 def from_checkpoint(path: Path, beam: int) -> GraphemeToPhonemeNetwork:
@@ -79,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = scoring_parser("Score the grapheme-to-phoneme model on held-out words.")
     parser.add_argument("--beam", type=int, default=8, help="hypotheses kept (1 is greedy)")
     parser.add_argument("--g2p-en", type=Path, metavar="FILE", help="g2p_en/checkpoint20.npz out of the g2p-en wheel")
+    parser.add_argument("--graphones", type=Path, metavar="FILE", help="compiled model (default: of the package)")
     parser.add_argument("--errors", type=int, default=0, metavar="N", help="list N of the wrong words")
     arguments = parser.parse_args(argv)
     entries, _ = read(arguments.data)
@@ -90,10 +127,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = {"letter by letter": evaluate(LetterBaseline(entries), chosen)}
     if arguments.g2p_en:
         rows["g2p-en (was trained on these words)"] = evaluate(G2pEnNetwork(arguments.g2p_en), chosen)
-    rows[f"ours, beam {arguments.beam}"] = evaluate(network, chosen)
+    rows["ours, network alone"] = evaluate(network, chosen)
+    reader = WithMorphology(network, entries, Graphones(arguments.graphones))
+    rows["ours, with morphology"] = evaluate(reader, chosen)
     print(f"{len(chosen)} {arguments.split} words, no word of their families was trained on\n\n{table(rows)}")
     if arguments.errors:
-        print("\n" + show_errors(network, chosen, arguments.errors))
+        print("\n" + show_errors(reader, chosen, arguments.errors))
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -3,8 +3,8 @@
     python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE] [--teacher-lexicon]
 
 Writes DIR/words.jsonl, one word a line: {"word", "split", "pronunciations": ["K AE1 T", ..], "units": [["K", "AE1",
-"T"], ..], "extra"} ("units" of the pronunciations that could be aligned, training words only; "extra" words are not
-in the dictionary), and DIR/units.json, the list of units.
+"T"], ..], "extra", "weights"} ("units" of the pronunciations that could be aligned, training words only; "extra"
+words are not in the dictionary; "weights" come from the relabel step), and DIR/units.json, the list of units.
 """
 
 import argparse
@@ -29,7 +29,13 @@ class Entry:
     split: Split
     pronunciations: tuple[Pronunciation, ...]
     units: tuple[tuple[str, ...], ...] = ()
-    extra: bool = False  # from another lexicon than the dictionary
+    extra: bool = False  # from another list than the dictionary
+    weights: tuple[float, ...] = ()  # how often each of `units` is shown; none: equally often
+
+    @property
+    def marked(self) -> bool:
+        """Whether its pronunciation follows another lexicon's habits; labelled by `relabel`, it does not."""
+        return self.extra and not self.weights
 
 
 def build(
@@ -76,6 +82,7 @@ def write(entries: Sequence[Entry], units: Sequence[str], folder: Path) -> None:
                 "pronunciations": [" ".join(p) for p in entry.pronunciations],
                 "units": entry.units,
                 "extra": entry.extra,
+                "weights": entry.weights,
             }
             handle.write(json.dumps(row) + "\n")
     (folder / "units.json").write_text(json.dumps(list(units)) + "\n", encoding="utf-8")
@@ -91,6 +98,7 @@ def read(folder: Path) -> tuple[list[Entry], tuple[str, ...]]:
             pronunciations=tuple(tuple(p.split()) for p in row["pronunciations"]),
             units=tuple(map(tuple, row["units"])),
             extra=row["extra"],
+            weights=tuple(row.get("weights", ())),
         )
         for row in rows
     ]

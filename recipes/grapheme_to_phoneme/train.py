@@ -1,6 +1,7 @@
 """Train the grapheme-to-phoneme model.
 
     python -m deepvoice.recipes.grapheme_to_phoneme.train --data DIR --out DIR [--config FILE] [--minutes N]
+        [--start FILE]
 
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
@@ -82,8 +83,20 @@ def held_out_error(model: nn.Module, entries: Sequence[Entry]) -> dict[str, floa
     return {"dev_per": result.phone_errors, "dev_wer": result.word_errors}
 
 
-def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf"), dev_words: int = 1000) -> Trainer:
-    """Train, or continue to train, in `out`."""
+def run(
+    settings: Settings,
+    data: Path,
+    out: Path,
+    minutes: float = float("inf"),
+    dev_words: int = 1000,
+    start: Path | None = None,
+) -> Trainer:
+    """Train, or continue to train, in `out`.
+
+    minutes: stop, with a checkpoint, after this long
+    dev_words: roughly how many held-out words are read at every evaluation
+    start: checkpoint of another run to begin with instead of random weights
+    """
     entries, units = read(data)
     schedule = settings.training
     trained = [entry for entry in entries if entry.split == "train"]
@@ -105,6 +118,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
         evaluate_every=schedule.evaluate_every,
         seed=schedule.seed,
         minutes=minutes,
+        warm_start=start,
     )
 
     def loss_fn(module: nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
@@ -125,9 +139,10 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = training_parser("Train the grapheme-to-phoneme model.")
+    parser.add_argument("--start", type=Path, metavar="FILE", help="last.pt of a run to begin with")
     arguments = parser.parse_args(argv)
     settings = load_toml(Settings, arguments.config or default_config())
-    run(settings, arguments.data, arguments.out, arguments.minutes)
+    run(settings, arguments.data, arguments.out, arguments.minutes, start=arguments.start)
     return 0
 
 

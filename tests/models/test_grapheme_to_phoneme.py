@@ -67,6 +67,25 @@ def test_a_wider_beam_is_never_less_probable():
         assert best(64, word) >= best(1, word) - 1e-5
 
 
+def test_memory_decides_between_readings_and_knows_no_stress():
+    asked = []
+
+    def memory(letters, readings):
+        asked.append((letters, list(readings)))
+        return [100.0 if "T" in reading[0] else 0.0 for reading in readings]
+
+    tensors = random_tensors()
+    for word in ("tab", "best", "cask"):
+        plain = GraphemeToPhonemeNetwork(tensors, CONFIG).search(word)
+        first = {UNITS[units[0]] for units, _ in plain}
+        said = GraphemeToPhonemeNetwork(tensors, CONFIG, memory=memory)([word])[0]
+        assert ("T" in first) == (said[0] == "T") or len(plain) == 1
+    assert asked
+    for letters, readings in asked:
+        assert len(set(readings)) == len(readings)
+        assert all(len(reading) == len(letters) and not set("012") & set("".join(reading)) for reading in readings)
+
+
 def test_refuses_wrong_tensors_and_beams():
     tensors = random_tensors()
     with pytest.raises(ValueError, match="beam is 0"):
@@ -123,6 +142,18 @@ class TestAgainstTorch:
                 logits_BGU = model(torch.from_numpy(letters)[None], model.shift(units_BG))
             expected = logits_BGU.log_softmax(-1).gather(2, units_BG[..., None]).sum()
             assert log_probability == pytest.approx(float(expected), abs=2e-4)
+
+    def test_log_probability_of_given_units(self):
+        torch, model = self.model()
+        from deepvoice.models.grapheme_to_phoneme import log_probability
+
+        word = "tabasco"
+        found = GraphemeToPhonemeNetwork(random_tensors(), CONFIG).search(word)
+        letters = ["'abcdefghijklmnopqrstuvwxyz".index(c) for c in word]
+        values = log_probability(
+            model, torch.tensor([letters] * len(found)), torch.tensor([units for units, _ in found])
+        )
+        assert values.tolist() == pytest.approx([value for _, value in found], abs=0.3)  # bfloat16
 
     def test_one_step_lowers_the_loss(self):
         torch, model = self.model()

@@ -10,12 +10,15 @@ from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.batches import WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.evaluate import main as evaluate
+from deepvoice.recipes.grapheme_to_phoneme.graphones import Graphones, JointModel, compile_model, training_words
 from deepvoice.recipes.grapheme_to_phoneme.lexicon import read_cmudict, split_of, split_words, word_families
-from deepvoice.recipes.grapheme_to_phoneme.prepare import build, read, write
+from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, build, read, write
+from deepvoice.recipes.grapheme_to_phoneme.relabel import Channel, Teachers, choose, label, unrelated_names
 from deepvoice.recipes.grapheme_to_phoneme.score import edit_distance, score
 from deepvoice.recipes.grapheme_to_phoneme.teacher_lexicon import from_misaki, unrelated
 from deepvoice.recipes.grapheme_to_phoneme.train import ModelSettings, Settings, TrainingSettings, default_config, run
-from deepvoice.text.phones import PHONES
+from deepvoice.text.analogy import Graphones as Compiled
+from deepvoice.text.phones import PHONES, base
 
 SOUNDS = {"b": "B", "d": "D", "k": "K", "t": "T", "s": "S", "a": "AE1", "i": "IH1", "o": "AA1"}
 SETTINGS = Settings(
@@ -149,10 +152,92 @@ def test_training_resumes_exactly_and_is_evaluated(tmp_path, capsys):
     checkpoint = tmp_path / "whole" / "last.pt"
     split = "test" if any(entry.split == "test" for entry in entries) else "dev"
     capsys.readouterr()
-    assert evaluate(["--data", str(tmp_path / "data"), "--checkpoint", str(checkpoint), "--split", split,
-                     "--json", str(figures), "--errors", "2"]) == 0  # fmt: skip
+    (tmp_path / "graphones.bin").write_bytes(compile_model(entries, units))
+    options = {"data": tmp_path / "data", "checkpoint": checkpoint, "split": split, "json": figures, "errors": 2,
+               "graphones": tmp_path / "graphones.bin"}  # fmt: skip
+    assert evaluate([word for name, value in options.items() for word in (f"--{name}", str(value))]) == 0
     assert "lenient PER" in capsys.readouterr().out
-    assert 0.0 <= json.loads(figures.read_text())["ours, beam 8"]["lenient_wer"] <= 100.0
+    rows = json.loads(figures.read_text())
+    for name in ("ours, network alone", "ours, with morphology"):
+        assert 0.0 <= rows[name]["lenient_wer"] <= 100.0
+
+
+def test_relabelled_words_train_a_second_run(tmp_path):
+    words = made_up_words()
+    names = unrelated_names(["katdis", "dobbit", "kat", *words], split_words(words))
+    assert names
+    assert not set(names) & set(words)
+    entries, units = build(words, {"kattida": tuple("K AE1 T IH1 D AE1".split())}, min_count=1)
+    write(entries, units, tmp_path / "data")
+    first = run(SETTINGS, tmp_path / "data", tmp_path / "first", dev_words=0)
+    checkpoint = tmp_path / "first" / "last.pt"
+    teachers = Teachers([checkpoint, checkpoint], units, beam=4)
+    asked = ["kattida", *names]
+    readings = teachers.readings(asked)
+    means = teachers.mean(asked, readings)
+    for row, values in zip(readings, means, strict=True):  # the same teacher twice: the mean is what each says
+        assert values == pytest.approx([reading.log_probability for reading in row], abs=0.3)
+    made = label(entries, units, asked, readings, means, {"kattida": tuple("K AE1 T IH1 D AE1".split())})
+    assert {entry.word for entry in made} <= set(asked)
+    assert all(
+        entry.extra and not entry.marked and sum(entry.weights) == pytest.approx(1.0, abs=0.01) for entry in made
+    )
+    write([*(entry for entry in entries if not entry.extra), *made], units, tmp_path / "more")
+    assert read(tmp_path / "more")[0][-len(made) :] == made
+    second = run(SETTINGS, tmp_path / "more", tmp_path / "second", dev_words=0, start=checkpoint)
+    assert second.step > 0
+    assert any(bool((second.ema[name] != value).any()) for name, value in first.ema.items())
+
+
+def test_variants_are_shown_by_their_weights():
+    said = (("B", "AE1"), ("B", "IH1"))
+    entry = Entry(word="ba", split="train", pronunciations=said, units=said, extra=True, weights=(0.9, 0.1))
+    batches = WordBatches([entry], ("", "AE1", "B", "IH1"), letters_per_batch=2)
+    shown = [int(batches.batch(step).units_BG[0, 1]) for step in range(400)]
+    assert shown.count(1) / 400 == pytest.approx(0.9, abs=0.05)
+    assert shown.count(1) + shown.count(3) == 400
+    assert not batches.batch(0).extra_B.any()
+
+
+def test_channel_learns_what_another_lexicon_writes():
+    pairs = [("kat", ("K", "AE1", "T"), ("K", "AH0", "T"))] * 20 + [("kit", ("K", "IH1", "T"), ("K", "IH1", "T"))] * 20
+    channel = Channel(pairs)
+    habit = channel.log_probability("bat", ("B", "AE1", "T"), ("B", "AH1", "T"))
+    assert habit > channel.log_probability("bat", ("B", "IH1", "T"), ("B", "AH1", "T"))
+    assert channel.log_probability("bit", ("B", "IH1", "T"), ("B", "IH1", "T")) > habit - 1.0
+
+
+def test_choose_adds_up_what_differs_by_stress_alone():
+    plain_of = [0, 1, 1, 2]  # units 1 and 2 are one vowel with two stresses
+    found = choose([(1,), (2,), (3,), (0,)], [math.log(0.3), math.log(0.35), math.log(0.3), math.log(0.01)], plain_of)
+    assert [units for units, _ in found] == [(2,), (3,)]
+    assert [share for _, share in found] == pytest.approx([0.65 / 0.95, 0.3 / 0.95])
+
+
+def test_joint_model_is_a_distribution_and_prefers_what_it_saw():
+    words = ["abab", "abc", "abd", "ab", "cab"]
+    model = JointModel(words, order=3)
+    starts = sum(math.exp(model.log_probability(sign)) for sign in "abcd")
+    assert 0.0 < starts < 1.0
+    assert model.log_probability("ab") > model.log_probability("ba")
+    with pytest.raises(ValueError, match="order is 0"):
+        JointModel(words, order=0)
+    with pytest.raises(ValueError, match="no words"):
+        JointModel([])
+
+
+def test_compiled_graphones_say_what_the_counted_ones_do(tmp_path):
+    entries, units = build(made_up_words(), min_count=1)
+    graphones = Graphones(units)
+    model = JointModel(training_words(entries, graphones, units), 5)
+    (tmp_path / "all.bin").write_bytes(compile_model(entries, units, threshold=-math.inf))
+    (tmp_path / "few.bin").write_bytes(compile_model(entries, units))
+    assert (tmp_path / "few.bin").stat().st_size < (tmp_path / "all.bin").stat().st_size
+    compiled = Compiled(tmp_path / "all.bin")
+    for word, said in (("bax", ("B", "AE1", "K S")), ("diss", ("D", "IH1", "S", "")), ("kot", ("K", "AA1", "T"))):
+        expected = model.log_probability(graphones.encode(word, [units.index(unit) for unit in said]))
+        plain = [" ".join(map(base, unit.split())) for unit in said]
+        assert compiled.log_probabilities(word, [plain])[0] == pytest.approx(expected, abs=0.05 * (len(word) + 1))
 
 
 def test_the_recipe_s_own_settings_are_valid():
