@@ -7,14 +7,15 @@ The grapheme-to-phoneme network abstracts; it has no memory of single words. Two
 - compounds: a reading that joins those of two words of the lexicon (`back` + `rest`) gets a bonus.
 
 The file, little endian: 8 bytes magic · u32 version · u32 order · u32 number of grams · u32 bytes of the tokens ·
-f32 weight · f32 step · 16 bytes SHA-256 of what follows · tokens, JSON · zero bytes up to a multiple of 4 · for the
-grams, sorted by their hash: u32 hashes · u8 log probabilities · u8 log backoff weights (see `gram_hashes`, `Codes`).
+f32 weight · f32 step · 16 bytes SHA-256 of what follows · compressed by zlib: tokens, JSON · how many hashes have
+each upper half, 65,536 u8 · for the grams, sorted by their 32-bit hashes (`gram_hashes`): u16 lower halves · u8 log
+probabilities · u8 log backoff weights (`Codes`).
 """
 
 import hashlib
 import json
-import mmap
 import struct
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,7 @@ UNKNOWN_LOG = -12.0  # log probability of a graphone never seen
 MIN_PART = 4  # letters of each half of a compound
 COMPOUND_LOG = 2.0  # bonus of a reading that is one; chosen on the dev words
 
+_UPPER = 1 << 16  # upper halves of 32-bit hashes
 _HEADER = struct.Struct("<8sIIIIff16s")
 _MULTIPLIER, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _SIBILANTS = frozenset("S Z SH ZH CH JH".split())
@@ -115,9 +117,10 @@ def pack(
     keys = np.array(sorted(rows), np.uint32)
     values = np.array([rows[key] for key in keys.tolist()])
     names = json.dumps([f"{letter} {unit}" for letter, unit in tokens]).encode()
-    names += b" " * (-(len(names) + _HEADER.size) % 4)
-    body = names + keys.astype("<u4").tobytes()
+    body = names + np.bincount(keys >> 16, minlength=_UPPER).astype(np.uint8).tobytes()
+    body += (keys & (_UPPER - 1)).astype("<u2").tobytes()
     body += probability_codes(step).encode(values[:, 0]).tobytes() + backoff_codes(step).encode(values[:, 1]).tobytes()
+    body = zlib.compress(body, 9)
     digest = hashlib.sha256(body).digest()[:16]
     return _HEADER.pack(MAGIC, VERSION, order, len(keys), len(names), weight, step, digest) + body
 
@@ -128,31 +131,35 @@ def default_path() -> Path:
 
 
 class Graphones:
-    """Reads a compiled graphone model without loading it. Safe from any thread."""
+    """A compiled graphone model, 2 MB in memory. Safe from any thread."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Map and verify the file (default: the one inside the package); raises VoiceError when it is damaged."""
+        """Read and verify the file (default: the one inside the package); raises VoiceError when it is damaged."""
         self.path = path or default_path()
         try:
-            with self.path.open("rb") as file:
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
+            data = self.path.read_bytes()
+        except OSError as error:
             raise VoiceError(f"cannot read the graphones {self.path}: {error}; reinstall deepvoice") from error
         if len(data) < _HEADER.size:
             raise self._damaged(f"only {len(data)} bytes")
         magic, version, self.order, count, size, self.weight, step, digest = _HEADER.unpack_from(data)
         if magic != MAGIC or version != VERSION:
             raise self._damaged(f"it starts with {magic!r} and version {version}, expected {MAGIC!r} and {VERSION}")
-        if not 1 <= self.order <= MAX_ORDER or len(data) != _HEADER.size + size + 6 * count or not count:
-            raise self._damaged(f"{len(data)} bytes for {count} grams of up to {self.order}")
         if hashlib.sha256(memoryview(data)[_HEADER.size :]).digest()[:16] != digest:
             raise self._damaged("its bytes do not match its hash")
-        names = json.loads(data[_HEADER.size : _HEADER.size + size])
-        self._tokens = {tuple(name.split(" ", 1)): i for i, name in enumerate(names, FIRST_TOKEN)}
-        start = _HEADER.size + size
-        self._keys = np.frombuffer(data, "<u4", count, start)
-        self._log = np.frombuffer(data, np.uint8, count, start + 4 * count)
-        self._backoff = np.frombuffer(data, np.uint8, count, start + 5 * count)
+        length = size + _UPPER + 4 * count
+        body = zlib.decompressobj().decompress(memoryview(data)[_HEADER.size :], length + 1)
+        if not 1 <= self.order <= MAX_ORDER or len(body) != length or not count:
+            raise self._damaged(f"{len(body)} bytes for {count} grams of up to {self.order}")
+        self._tokens = {tuple(n.split(" ", 1)): i for i, n in enumerate(json.loads(body[:size]), FIRST_TOKEN)}
+        often = np.frombuffer(body, np.uint8, _UPPER, size)
+        start = size + _UPPER
+        if int(often.sum(dtype=np.int64)) != count:
+            raise self._damaged(f"hashes for other than {count} grams")
+        upper = np.repeat(np.arange(_UPPER, dtype=np.uint32), often)
+        self._keys = upper << np.uint32(16) | np.frombuffer(body, "<u2", count, start)
+        self._log = np.frombuffer(body, np.uint8, count, start + 2 * count)
+        self._backoff = np.frombuffer(body, np.uint8, count, start + 3 * count)
         self._log_of, self._backoff_of = probability_codes(step).table(), backoff_codes(step).table()
 
     def _damaged(self, why: str) -> VoiceError:

@@ -1,3 +1,4 @@
+import gzip
 import json
 import math
 
@@ -6,11 +7,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+from deepvoice.recipes.grapheme_to_phoneme import relabel
 from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.batches import WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.evaluate import main as evaluate
 from deepvoice.recipes.grapheme_to_phoneme.graphones import Graphones, JointModel, compile_model, training_words
+from deepvoice.recipes.grapheme_to_phoneme.graphones import main as graphones_main
 from deepvoice.recipes.grapheme_to_phoneme.lexicon import read_cmudict, split_of, split_words, word_families
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, build, read, write
 from deepvoice.recipes.grapheme_to_phoneme.relabel import Channel, Teachers, choose, label, unrelated_names
@@ -187,6 +190,25 @@ def test_relabelled_words_train_a_second_run(tmp_path):
     second = run(SETTINGS, tmp_path / "more", tmp_path / "second", dev_words=0, start=checkpoint)
     assert second.step > 0
     assert any(bool((second.ema[name] != value).any()) for name, value in first.ema.items())
+
+
+def test_relabel_and_graphones_commands(tmp_path, monkeypatch, capsys):
+    entries, units = build(made_up_words(), {"kattida": tuple("K AE1 T IH1 D AE1".split())}, min_count=1)
+    write(entries, units, tmp_path / "data")
+    run(SETTINGS, tmp_path / "data", tmp_path / "first", dev_words=0)
+    with gzip.open(tmp_path / "lexicon.json.gz", "wt", encoding="utf-8") as handle:
+        json.dump({"kattida": "kˈætˌɪdæ", "bad": "bˈæd"}, handle)
+    (tmp_path / "names").write_text("KATDIS 1.0 1.0 1\nDOBBIT 0.5 1.5 2\nX 0.1 1.6 3\n")
+    monkeypatch.setattr(relabel, "find_names", lambda: [tmp_path / "names"])
+    monkeypatch.setattr(relabel.teacher_lexicon, "find_files", lambda: [tmp_path / "lexicon.json.gz"])
+    checkpoint = str(tmp_path / "first" / "last.pt")
+    command = ["--data", str(tmp_path / "data"), "--teacher", checkpoint, "--names", "--out", str(tmp_path / "more")]
+    assert relabel.main(command) == 0
+    words = {entry.word for entry in read(tmp_path / "more")[0]}
+    assert {entry.word for entry in entries} <= words <= {entry.word for entry in entries} | {"katdis", "dobbit"}
+    assert graphones_main(["--data", str(tmp_path / "more"), "--out", str(tmp_path / "graphones.bin")]) == 0
+    assert Compiled(tmp_path / "graphones.bin").order == 5
+    assert "bytes" in capsys.readouterr().out
 
 
 def test_variants_are_shown_by_their_weights():

@@ -67,7 +67,7 @@ def test_cut_short(file, damage):
         Graphones(file)
 
 
-@pytest.mark.parametrize("at", [0, 8, 12, 60, -1])
+@pytest.mark.parametrize("at", [0, 8, 12, 16, 60, -1])
 def test_altered(file, at):
     raw = bytearray(file.read_bytes())
     raw[at] ^= 0x55
