@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deepvoice.audio.loudness import Meter, gain
 from deepvoice.options import Options
-from deepvoice.prosody.contours import gain_of_samples, gains, shape_pitch
+from deepvoice.prosody.contours import gain_of_samples, gains, level, shape_pitch
 from deepvoice.prosody.durations import Timing, time_sentence
 from deepvoice.prosody.questions import raise_question
 from deepvoice.prosody.styles import StyleMap, SymbolStyles
@@ -251,6 +251,8 @@ class SpeechStream:
         pitch = self._options.pitch
         timing = planned.timing
         prosody = self._synthesizer.prosody(timing.plan, pitch)
+        if timing.neutral:
+            prosody = level(prosody, self._synthesizer.prosody(timing.neutral, pitch))
         per_second = self.sample_rate / self._synthesizer.config.mel.hop
         prosody = shape_pitch(prosody, timing, planned.styles, pitch, per_second)
         if self._options.question_rise:

@@ -26,6 +26,15 @@ _PEAK = {-1: -0.5, 0: 0.0, 1: 1.5, 2: 3.0}  # semitones added on stressed vowels
 _EMPHASIS_GAIN = {-1: 0.8, 0: 1.0, 1: 1.2, 2: 1.4}
 
 
+def level(prosody: Prosody, neutral: Prosody) -> Prosody:
+    """Return the prosody at the median pitch of the same sentence at rate 1: a rate changes the tune, not its level."""
+    if not prosody.voiced_F.any() or not neutral.voiced_F.any():
+        return prosody
+    here = float(np.median(prosody.f0_F[prosody.voiced_F]))
+    there = float(np.median(neutral.f0_F[neutral.voiced_F]))
+    return shifted(prosody, np.full(len(prosody.f0_F), 12.0 * np.log2(there / here)))
+
+
 def shape_pitch(
     prosody: Prosody, timing: Timing, styles: SymbolStyles | None, pitch: float, frames_per_second: float
 ) -> Prosody:

@@ -1,8 +1,10 @@
-"""Durations of a sentence with rates of its parts, emphasis and pauses that are given in seconds.
+"""Durations of a sentence at a rate, with rates of its parts, emphasis, and pauses that are given in seconds.
 
-One rate for the whole sentence is the duration model's own input. Where words differ, the model predicts at their
-geometric mean and each symbol is scaled from there. A long pause is spoken for 0.3 s only, since the models have
-heard none that are much longer; the rest of it is digital silence, inserted in its middle when the samples are made.
+The duration model knows how speech changes with its rate (vowels give more than consonants) but not exactly how much
+shorter it gets, so its durations at a rate are scaled to the length that the rate stands for: rate 2 takes half the
+time of rate 1. Where words differ in rate, the model predicts at the geometric mean and each symbol is scaled from
+there. A long pause is spoken for 0.3 s only, since the models have heard none that are much longer; the rest of it is
+digital silence, inserted in its middle when the samples are made.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +20,7 @@ from deepvoice.text.phones import NUM_SILENCES, stress
 
 RATE = (0.25, 4.0)  # of speed and styles together
 _SPOKEN_PAUSE = 0.3  # seconds of a pause that the vocoder renders
+_TAIL = (0.05, 0.3)  # least and most seconds after the last phone, the latter at rate 1
 _EMPHASIS_RATE = {-1: 1.12, 0: 1.0, 1: 0.9, 2: 0.8}  # of every phone of the word
 _STRESSED_RATE = {-1: 1.0, 0: 1.0, 1: 0.88, 2: 0.78}  # in addition, of its stressed vowels
 
@@ -28,10 +31,12 @@ class Timing:
 
     plan: what the vocoder renders
     held_P: int64 [P], samples of digital silence inserted in the middle of each symbol
+    neutral: the plan at rate 1 when `plan` is at another, from which the level of the pitch is taken; otherwise None
     """
 
     plan: SentencePlan
     held_P: NDArray[np.int64]
+    neutral: SentencePlan | None = None
 
     @property
     def num_samples(self) -> int:
@@ -43,17 +48,13 @@ def time_sentence(synthesizer: Synthesizer, sentence: Sentence, speed: float, st
     """Plan a sentence at a speed, with its styles and its pauses."""
     sequence = sentence.sequence
     hop = synthesizer.config.mel.hop
-    held_P = np.zeros(len(sequence), np.int64)
-    if styles is None and not sentence.breaks:
-        return Timing(plan=synthesizer.plan(sequence, speed), held_P=held_P)
+    neutral = synthesizer.plan(sequence, 1.0)
     rate_P = np.full(len(sequence), speed) if styles is None else _rates(sequence.symbols, speed, styles)
-    base = float(np.clip(np.exp(np.log(rate_P).mean()), *RATE))
-    plan = synthesizer.plan(sequence, base)
-    durations_P = plan.durations_P.copy()
-    inner = slice(1, -1)  # the edges of a sentence are not speech
-    if not np.allclose(rate_P[inner], base):
-        shortest_P = (sequence.ids_P >= NUM_SILENCES).astype(np.int64)
-        durations_P[inner] = whole_frames((durations_P * base / rate_P)[inner], shortest_P[inner])
+    changed = not np.all(rate_P == 1.0)
+    durations_P = neutral.durations_P.copy()
+    if changed:
+        durations_P = _at_rates(synthesizer, neutral, rate_P)
+    held_P = np.zeros(len(sequence), np.int64)
     for index, seconds in sentence.breaks:
         samples = round(seconds * synthesizer.sample_rate)
         if index < len(sequence) - 1:  # the last consonant needs what the sentence has after it
@@ -61,7 +62,26 @@ def time_sentence(synthesizer: Synthesizer, sentence: Sentence, speed: float, st
             durations_P[index] = round(spoken / hop)
         missing = samples - int(durations_P[index]) * hop
         held_P[index] = missing if missing >= hop else 0
-    return Timing(plan=replace(plan, durations_P=durations_P, num_samples=int(durations_P.sum()) * hop), held_P=held_P)
+    plan = replace(neutral, durations_P=durations_P, num_samples=int(durations_P.sum()) * hop)
+    return Timing(plan=plan, held_P=held_P, neutral=neutral if changed else None)
+
+
+def _at_rates(synthesizer: Synthesizer, neutral: SentencePlan, rate_P: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the durations with a rate for every symbol, int64 [P]."""
+    sequence = neutral.sequence
+    per_second = synthesizer.sample_rate / synthesizer.config.mel.hop
+    inner = slice(1, -1)  # the edges of a sentence are not speech
+    base = float(np.clip(np.exp(np.log(rate_P[inner]).mean()), *RATE))
+    wanted_P = synthesizer.plan(sequence, base).durations_P.astype(np.float64)
+    wanted_P *= neutral.durations_P[inner].sum() / (base * max(wanted_P[inner].sum(), 1.0))
+    shortest_P = (sequence.ids_P >= NUM_SILENCES).astype(np.int64)
+    durations_P = neutral.durations_P.copy()
+    durations_P[inner] = whole_frames((wanted_P * base / rate_P)[inner], shortest_P[inner])
+    first, last = rate_P[0], rate_P[-1]
+    durations_P[0] = round(durations_P[0] / max(first, 1.0))
+    most = _TAIL[1] * per_second / min(last, 1.0)
+    durations_P[-1] = round(min(max(durations_P[-1] / last, _TAIL[0] * per_second), most))
+    return durations_P
 
 
 def _rates(symbols: tuple[str, ...], speed: float, styles: SymbolStyles) -> NDArray[np.float64]:

@@ -1,10 +1,85 @@
-"""The rise at the end of yes/no questions, which the corpus does not have: a contour added to the F0 model's."""
+"""The rise at the end of yes/no questions, which the corpus does not have: a ramp added to the F0 model's contour.
 
+It begins at the last stressed vowel and brings the end, which the model lets fall, to RISE semitones above the median
+of the sentence. Added to the contour it keeps its detail: a smooth curve in its place cost 0.1 of predicted MOS, and
+voicing the creak at the end another 0.1 (12 questions: without a rise 3.66, to 3 semitones 3.49, to 5 3.42, a curve in
+its place 3.34). Questions that begin with a question word, and those that offer a choice with "or", fall like
+statements.
+"""
+
+import numpy as np
+
+from deepvoice.prosody.contours import shifted
 from deepvoice.prosody.durations import Timing
 from deepvoice.synthesis import Prosody
 from deepvoice.text.frontend import Sentence
+from deepvoice.text.phones import PAUSES, is_vowel, stress
+
+RISE = 4.0  # semitones of the end above the median of the sentence
+_MOST = 12.0  # semitones added at the end
+_CURVE = 1.2  # exponent of the ramp: a little steeper at its end
+_END = 5  # frames over which the end of the model's contour is measured
+_QUESTION_WORDS = frozenset("who whom whose what which when where why how".split())
+_BEFORE_THEM = frozenset(
+    "and but so or well now then okay oh hey please um uh yes no right "
+    "in at on by for to from with of about since until under through against".split()
+)
+_UNSTRESSED = frozenset(
+    "it him her me you us them one that this there am is are was were be been do does did have has had will would "
+    "can could shall should to for with at on in of by then".split()
+)
 
 
 def raise_question(prosody: Prosody, sentence: Sentence, timing: Timing) -> Prosody:
-    """Return the prosody with a rise when the sentence is a yes/no question."""
-    return prosody
+    """Return the prosody with a rise when the sentence is a yes/no question; otherwise as it is."""
+    if not is_yes_no(sentence) or not prosody.voiced_F.any():
+        return prosody
+    edges = np.concatenate([[0], np.cumsum(timing.plan.durations_P)])
+    first = int(edges[_nucleus(sentence)])
+    last = int(np.flatnonzero(prosody.voiced_F)[-1])
+    if last <= first:
+        return prosody
+    level_F = 12.0 * np.log2(prosody.f0_F.astype(np.float64))
+    end = float(np.median(level_F[max(first, last + 1 - _END) : last + 1]))
+    missing = float(np.median(level_F[prosody.voiced_F])) + RISE - end
+    place_F = np.clip((np.arange(len(level_F)) - first) / (last - first), 0.0, 1.0)
+    return shifted(prosody, min(max(missing, 0.0), _MOST) * place_F**_CURVE)
+
+
+def is_yes_no(sentence: Sentence) -> bool:
+    """Tell whether a sentence is a question that yes or no answers."""
+    if sentence.sequence.symbols[-1] != "?":
+        return False
+    clauses = _clauses(sentence)
+    return not any(_asks_with_word(clause) for clause in (clauses[0], clauses[-1])) and "or" not in clauses[-1][1:-1]
+
+
+def _clauses(sentence: Sentence) -> list[list[str]]:
+    """Return the words between pauses."""
+    clauses: list[list[str]] = [[]]
+    last = -1
+    for symbol, word in zip(sentence.sequence.symbols, sentence.sequence.word_of, strict=True):
+        if symbol in PAUSES and clauses[-1]:
+            clauses.append([])
+        elif word >= 0 and word != last:
+            clauses[-1].append(sentence.words[word].text)
+            last = word
+    return [clause for clause in clauses if clause]
+
+
+def _asks_with_word(clause: list[str]) -> bool:
+    words = [word.partition("'")[0] for word in clause]
+    while len(words) > 1 and words[0] in _BEFORE_THEM:
+        words = words[1:]
+    return words[0] in _QUESTION_WORDS
+
+
+def _nucleus(sentence: Sentence) -> int:
+    """Return the symbol where the rise begins: the last stressed vowel, rather not that of an unstressed word."""
+    symbols, word_of = sentence.sequence.symbols, sentence.sequence.word_of
+    stressed = [i for i, symbol in enumerate(symbols) if stress(symbol) == 1]
+    full = [i for i in stressed if sentence.words[word_of[i]].text not in _UNSTRESSED]
+    vowels = [i for i, symbol in enumerate(symbols) if is_vowel(symbol)]
+    last = len(sentence.words) - 1
+    near = [i for i in full if word_of[i] >= last - 3]  # "Is it for you?" rises on "you", not on a word far before
+    return (near or stressed or vowels or [len(symbols) - 2])[-1]
