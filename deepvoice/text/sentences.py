@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from deepvoice.text.markup import HEADING, STARTS
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.units import UNITS
 from deepvoice.text.vocabulary import (
@@ -21,14 +22,18 @@ from deepvoice.text.vocabulary import (
 
 CHUNK_CHARS = 8000  # most characters handled at a time when no blank line comes earlier
 SENTENCE_CHARS = 1000  # longer sentences are cut, so that no rule ever sees more
+# Seconds of silence before a sentence, where it is not the voice's usual gap
+PARAGRAPH_GAP = 0.7
+HEADING_GAP = 0.9  # before a heading; behind it the gap of a paragraph
+ITEM_GAP = 0.5
 _NARROW = 40  # lines of a paragraph narrower than this were broken by the author (list, verse), not by wrapping
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _SAFE_CUT = re.compile(r"[a-z]{4}[.?!][\"'”’)]?\s+(?=[A-Z\"'“‘(])")
 # Marks and closing quotes at the end of a token, or a full stop whose space was forgotten ("end.Next").
 _CANDIDATE = re.compile(r"(?<![.!?])[.!?]++[\"')\]}*_]*+(?=\s|$)|(?<=[a-z][a-z])[.!?](?=[A-Z][a-z])")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•–—]|#{1,6}|>+|\d{1,3}[.)]|[A-Za-z][.)])\s")
-_MARKER = re.compile(r"\s*(?:[-*+•]|#{1,6}|>+)\s+")
+_LIST_ITEM = re.compile(rf"\s*(?:[{STARTS}]|(?:[-+•–—]|\d{{1,3}}[.)]|[A-Za-z][.)]|\([a-z\d]{{1,2}}\))\s)")
+_MARKER = re.compile(rf"\s*(?:[{STARTS}]|[-+•]\s)\s*")
 _LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
 _NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
 _CLAUSE_CUT = re.compile(r"[,;:—)–] ")
@@ -79,8 +84,11 @@ def _cut(text: str, start: int, limit: int) -> int:
     return limit
 
 
-def flows(text: str) -> Iterator[tuple[int, int]]:
-    """Yield spans of clean text that read on: wrapped lines are joined, list lines and headings stand alone."""
+def flows(text: str, column: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield spans of clean text that read on: wrapped lines are joined, list lines and headings stand alone.
+
+    column: characters of the first line that come before the text
+    """
     paragraph: list[tuple[int, int]] = []
     position = 0
     for line in text.split("\n"):
@@ -88,26 +96,29 @@ def flows(text: str) -> Iterator[tuple[int, int]]:
         if line.strip():
             paragraph.append((position, end))
         elif paragraph:
-            yield from _join_lines(text, paragraph)
-            paragraph = []
+            yield from _join_lines(text, paragraph, column)
+            paragraph, column = [], 0
         position = end + 1
     if paragraph:
-        yield from _join_lines(text, paragraph)
+        yield from _join_lines(text, paragraph, column)
 
 
-def _join_lines(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    width = max(end - start for start, end in lines)
+def _join_lines(text: str, lines: list[tuple[int, int]], column: int) -> Iterator[tuple[int, int]]:
+    """Yield the flows of a paragraph. Each decision looks one line ahead and no further back than its flow began."""
     begin = lines[0][0]
+    width = lines[0][1] - begin + column
     for (start, end), (next_start, next_end) in pairwise(lines):
-        if _breaks(text[start:end].strip(), text[next_start:next_end], width):
+        width = max(width, next_end - next_start)
+        before = column if start == lines[0][0] else 0
+        if _breaks(text[start:end].strip(), text[next_start:next_end], width, before):
             yield begin, end
-            begin = next_start
+            begin, width = next_start, next_end - next_start
     yield begin, lines[-1][1]
 
 
-def _breaks(line: str, following: str, width: int) -> bool:
+def _breaks(line: str, following: str, width: int, column: int) -> bool:
     """Tell whether the author ended a line on purpose: a wrapped line had no room for the next line's first word."""
-    if _LIST_ITEM.match(following) or line.startswith("#"):
+    if _LIST_ITEM.match(following) or line[0] == HEADING:
         return True
     if line[-1] in ",;:—-":
         return False  # the mark makes the pause
@@ -115,18 +126,30 @@ def _breaks(line: str, following: str, width: int) -> bool:
     lower = following[:1].islower()
     if width < _NARROW:
         return not (lower and line.count(" ") >= 3)
-    room_used = len(line) + 1 + len(following.split(None, 1)[0])
+    room_used = column + len(line) + 1 + len(following.split(None, 1)[0])
     return room_used <= width * (0.5 if lower else 0.7)
 
 
-def split(text: str, options: TextOptions = DEFAULT_OPTIONS, *, opens: bool = False) -> Iterator[Span]:
+def split(text: str, options: TextOptions = DEFAULT_OPTIONS, *, opens: bool = False, column: int = 0) -> Iterator[Span]:
     """Yield the sentences of clean text in order; spans exclude surrounding white space and list markers.
 
     opens: the text begins a new paragraph, so that more silence precedes it (see `opens_paragraph`)
+    column: characters of the first line that come before the text
     """
-    for start, end in flows(text):
+    gap = PARAGRAPH_GAP if opens else None
+    previous = -1
+    for start, end in flows(text, column):
         marker = _MARKER.match(text, start, end)
-        yield from _split_flow(text, marker.end() if marker else start, end)
+        kind = marker.group().strip()[:1] if marker else ""
+        if previous >= 0 and "\n" in text[previous + 1 : start]:
+            gap = PARAGRAPH_GAP
+        if kind and (opens or previous >= 0):
+            gap = HEADING_GAP if kind == HEADING else ITEM_GAP
+        for span in _split_flow(text, marker.end() if marker else start, end):
+            yield span._replace(gap=gap) if gap else span
+            gap = None
+        gap = PARAGRAPH_GAP if kind == HEADING else gap
+        previous = end
 
 
 def _split_flow(text: str, start: int, end: int) -> Iterator[Span]:
