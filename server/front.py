@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,10 +55,12 @@ class Front:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await relay.read_body(receive)
+        failed: set[Process | None] = set()  # a dead process may not have been noticed yet
         try:
             async with while_connected(receive):
                 for attempt in range(_TRIES):
-                    async with self._worker() as worker:
+                    async with self._worker(failed) as worker:
+                        failed.add(worker.process)
                         if await relay.forward(worker.path, scope, body, send):
                             return
                     self._metrics.reruns.inc()
@@ -72,11 +75,11 @@ class Front:
             await relay.forward_socket(worker.path, scope, receive, send)
 
     @contextlib.asynccontextmanager
-    async def _worker(self) -> AsyncIterator[Worker]:
-        """Choose the worker with the least to do; wait when none is up."""
+    async def _worker(self, failed: Collection[Process | None] = ()) -> AsyncIterator[Worker]:
+        """Choose the worker with the least to do, none of the processes that have failed; wait when none is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _PATIENCE
-        while not (ready := [worker for worker in self.workers if worker.ready]):
+        while not (ready := [worker for worker in self.workers if worker.ready and worker.process not in failed]):
             if loop.time() > deadline:
                 raise ApiError(503, "no worker is up; see the log", code="not_ready", headers={"retry-after": "5"})
             await asyncio.sleep(0.02)

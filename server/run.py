@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -29,6 +31,19 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
         self._state = state
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in order when a signal comes, and end with success then: uvicorn would raise the signal once more."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; a second signal stops at once."""
