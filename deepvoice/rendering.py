@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float32]
 Biases = Callable[[int, int], FloatArray]  # frames first..last -> their conditioning, float32 [last - first, C]
 
 FIRST_FRAMES, MOST_FRAMES = 8, 32  # of a piece: short ones for the first sound, then longer ones
+_UNIFORMS = 15360  # random numbers that are drawn together, since each draw costs as much as thousands of them
 _PHILOX_WORDS = 4  # 64-bit numbers in one block of the counter
 
 
@@ -30,9 +31,9 @@ def uniforms(seed: int, sentence: int, start: int, count: int) -> FloatArray:
     skip = start % per_block
     generator = np.random.Philox(key=np.array([seed, sentence], np.uint64))
     generator.advance(start // per_block)
-    words = generator.random_raw(-(-(skip + count) // 2))
-    halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)], axis=1).reshape(-1)
-    return ((halves[skip : skip + count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).astype(np.float32)
+    words = generator.random_raw(-(-(skip + count) // 2)).astype("<u8", copy=False)
+    bits = words.view("<u4")[skip : skip + count] >> np.uint32(8)  # the lower half of a word comes first
+    return bits.astype(np.float32) * np.float32(2.0**-24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,22 @@ class Score:
     sentence: int
 
 
+class _Uniforms:
+    """The random numbers of one sentence, from the first to the last, drawn a block at a time."""
+
+    def __init__(self, seed: int, sentence: int) -> None:
+        self._key = (seed, sentence)
+        self._first = 0  # sample that the block begins with
+        self._block = np.empty(0, np.float32)
+
+    def take(self, start: int, count: int) -> FloatArray:
+        skip = start - self._first
+        if skip + count > len(self._block):
+            self._first, skip = start, 0
+            self._block = uniforms(*self._key, start, max(count, _UNIFORMS))
+        return self._block[skip : skip + count]
+
+
 class Rendering:
     """The state of one sentence between two pieces. Used by one thread at a time."""
 
@@ -68,6 +85,7 @@ class Rendering:
         self._frames = len(score.temperature_F)
         self._first = self._last = 0  # frames of the piece that has been asked for
         self._state: WaveNetState | None = None
+        self._uniforms = _Uniforms(score.seed, score.sentence)
 
     @property
     def frames_left(self) -> int:
@@ -82,7 +100,7 @@ class Rendering:
             cond_FC=score.biases(first, last),
             lpc_FK=score.lpc_FK[first:last],
             pulse_NQ2=score.pulse_NQ2[first * score.steps : last * score.steps],
-            uniforms_T=uniforms(score.seed, score.sentence, first * score.hop, (last - first) * score.hop),
+            uniforms_T=self._uniforms.take(first * score.hop, (last - first) * score.hop),
             temperature_F=score.temperature_F[first:last],
             floor=score.floor,
             state=self._state,

@@ -109,10 +109,11 @@ class Synthesizer:
         f0_F, voiced_F = prosody.f0_F, prosody.voiced_F
         with using(self._backend):
             mel_FM = vocoder.spectrum(plan.sequence, plan.durations_P, f0_F, voiced_F)
+            hidden_FD = vocoder.hidden(mel_FM, f0_F, voiced_F)
 
         def biases(first: int, last: int) -> FloatArray:
             with using(self._backend):
-                return vocoder.biases(mel_FM, f0_F, voiced_F, first, last)
+                return vocoder.project(hidden_FD[first:last])
 
         score = Score(
             biases=biases,

@@ -7,18 +7,34 @@
 from deepvoice.kernels import wavenet
 from deepvoice.kernels._dispatch import Backend, available, isa, resolve, set_isa, supported_isas, using
 from deepvoice.kernels.ops import conv1d, dense, gru, qrnn_pool
+from deepvoice.kernels.packed import (
+    LayerPrecision,
+    Packed,
+    affine,
+    fast_bfloat16,
+    layer_norm,
+    packed_gru,
+    residual_conv,
+)
 from deepvoice.kernels.weights import WaveNetShape, WaveNetWeights
 
 __all__ = [
     "Backend",
+    "LayerPrecision",
+    "Packed",
     "WaveNetShape",
     "WaveNetWeights",
+    "affine",
     "available",
     "conv1d",
     "dense",
+    "fast_bfloat16",
     "gru",
     "isa",
+    "layer_norm",
+    "packed_gru",
     "qrnn_pool",
+    "residual_conv",
     "resolve",
     "set_isa",
     "supported_isas",

@@ -11,6 +11,7 @@ TOLERANCES: dict[str, float] = {
     "log": 1e-6,
     "dense": 1e-5,
     "conv1d": 1e-5,
+    "bfloat16_norm": 8e-3,  # one input of many rounded to the other neighbour: 2^-8 of it
     "gru": 1e-5,  # tanh and sigmoid by approximation, states that feed back
     "qrnn_pool": 2e-6,
     "wavenet_logits": 5e-5,  # through all layers, teacher-forced over many steps

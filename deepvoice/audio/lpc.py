@@ -4,12 +4,15 @@ As in LPCNet (Valin and Skoglund, 2019): power spectrum -> autocorrelation -> Le
 method gives a stable synthesis filter for every spectrum.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.audio.mel import FloatArray, MelSpec, mel_power_density
 
 _BINS = 257  # resolution of the interpolated spectrum
+_BLOCK = 64  # frames whose spectra are interpolated together, so that they stay in the cache
 _NOISE_FLOOR = 1e-4  # -40 dB white-noise correction keeps the recursion well conditioned
 _LAG_WINDOW_HZ = 60.0  # Gaussian lag window: widens resonances narrower than this
 
@@ -20,14 +23,28 @@ def lpc_from_mel(mel_FM: FloatArray, spec: MelSpec, order: int, pre_emphasis: fl
     mel_FM: float32 [F, bands], log-mel of the signal without pre-emphasis
     Returns float32 [F, order]: x_t is predicted as sum_k lpc[f, k-1] * x_{t-k}.
     """
-    power_FN = mel_power_density(mel_FM, spec, _BINS).astype(np.float64)
-    omega = np.pi * np.arange(_BINS) / (_BINS - 1)
-    power_FN = power_FN * (1 + pre_emphasis**2 - 2 * pre_emphasis * np.cos(omega))
-    autocorrelation = np.fft.irfft(power_FN, axis=1)[:, : order + 1]
-    lags = np.arange(order + 1)
-    autocorrelation *= np.exp(-0.5 * (2 * np.pi * _LAG_WINDOW_HZ / spec.sample_rate * lags) ** 2)
-    autocorrelation[:, 0] *= 1 + _NOISE_FLOOR
-    return levinson(autocorrelation).astype(np.float32)
+    correlation_NK = _correlation(spec.sample_rate, order, pre_emphasis)
+    autocorrelation_FK = np.empty((len(mel_FM), order + 1))
+    for first in range(0, len(mel_FM), _BLOCK):
+        power_FN = mel_power_density(mel_FM[first : first + _BLOCK], spec, _BINS)
+        autocorrelation_FK[first : first + _BLOCK] = power_FN.astype(np.float64) @ correlation_NK
+    return levinson(autocorrelation_FK).astype(np.float32)
+
+
+@lru_cache(maxsize=8)
+def _correlation(sample_rate: int, order: int, pre_emphasis: float) -> NDArray[np.float64]:
+    """Map a power density to the autocorrelation of the pre-emphasised signal, float64 [bins, order + 1].
+
+    It is the inverse Fourier transform of an even spectrum, the response of the pre-emphasis, the lag window and the
+    noise floor in one matrix: few lags are wanted, which makes the product cheaper than a transform.
+    """
+    bins_N, lags_K = np.arange(_BINS), np.arange(order + 1)
+    omega_N = np.pi * bins_N / (_BINS - 1)
+    response_N = 1 + pre_emphasis**2 - 2 * pre_emphasis * np.cos(omega_N)
+    share_N = np.where((bins_N == 0) | (bins_N == _BINS - 1), 1.0, 2.0) / (2 * (_BINS - 1))
+    window_K = np.exp(-0.5 * (2 * np.pi * _LAG_WINDOW_HZ / sample_rate * lags_K) ** 2)
+    window_K[0] *= 1 + _NOISE_FLOOR
+    return (response_N * share_N)[:, None] * np.cos(omega_N[:, None] * lags_K) * window_K
 
 
 def levinson(autocorrelation_FK: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -36,14 +53,15 @@ def levinson(autocorrelation_FK: NDArray[np.float64]) -> NDArray[np.float64]:
     autocorrelation_FK: float64 [F, order + 1], lag 0 positive
     Returns float64 [F, order] predictor coefficients.
     """
-    frames, order = autocorrelation_FK.shape[0], autocorrelation_FK.shape[1] - 1
-    predictor = np.zeros((frames, order))
-    error = autocorrelation_FK[:, 0].copy()
+    correlation_KF = np.ascontiguousarray(autocorrelation_FK.T)  # frames last: every operation runs along them
+    order, frames = len(correlation_KF) - 1, len(autocorrelation_FK)
+    predictor_KF, reversed_KF = np.zeros((order, frames)), np.zeros((order, frames))
+    error_F = correlation_KF[0].copy()
     for k in range(order):
-        acc = autocorrelation_FK[:, k + 1] - np.einsum("fi,fi->f", predictor[:, :k], autocorrelation_FK[:, k:0:-1])
-        reflection = acc / np.maximum(error, 1e-30)
-        previous = predictor[:, :k].copy()
-        predictor[:, :k] = previous - reflection[:, None] * previous[:, ::-1]
-        predictor[:, k] = reflection
-        error *= 1 - reflection**2
-    return predictor
+        known_F = np.einsum("kf,kf->f", reversed_KF[order - k :], correlation_KF[1 : k + 1])
+        reflection_F = (correlation_KF[k + 1] - known_F) / np.maximum(error_F, 1e-30)
+        predictor_KF[:k] -= reflection_F * reversed_KF[order - k :]
+        predictor_KF[k] = reflection_F
+        reversed_KF[order - k - 1 :] = predictor_KF[k::-1]
+        error_F *= 1 - reflection_F**2
+    return np.ascontiguousarray(predictor_KF.T)

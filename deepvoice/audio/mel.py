@@ -101,7 +101,9 @@ def mel_power_density(mel_FM: FloatArray, spec: MelSpec, bins: int) -> FloatArra
     bins: number of frequencies from 0 to half the sample rate
     Returns float32 [F, bins], power.
     """
-    return np.exp(np.minimum(mel_FM @ _interpolation(spec, bins), 30.0)).astype(np.float32)
+    power_FN = mel_FM @ _interpolation(spec, bins)
+    np.minimum(power_FN, np.float32(30.0), out=power_FN)
+    return np.exp(power_FN, out=power_FN)
 
 
 @lru_cache(maxsize=8)

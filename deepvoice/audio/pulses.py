@@ -33,9 +33,15 @@ def pulse_features(
     steps = hop // bunch
     middle = (np.arange(steps) + 0.5) / steps
     phase = phase_E[:-1, None] + (phase_E[1:] - phase_E[:-1])[:, None] * middle
-    angle = (2 * np.pi * (phase % 1.0)).reshape(-1, 1) * np.arange(1, harmonics + 1)
-    features = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
-    return (features * np.repeat(voiced_F, steps)[:, None]).astype(np.float32)
+    angle_N = (2 * np.pi * (phase % 1.0)).astype(np.float32).reshape(-1)
+    features_QN = np.empty((2 * harmonics, len(angle_N)), np.float32)
+    turn_N = np.empty(len(angle_N), np.complex64)
+    turn_N.real, turn_N.imag = np.cos(angle_N), np.sin(angle_N)
+    harmonic_N = np.repeat(voiced_F, steps).astype(np.complex64)
+    for i in range(harmonics):  # each harmonic is the one before it, turned once more
+        harmonic_N *= turn_N
+        features_QN[i], features_QN[harmonics + i] = harmonic_N.real, harmonic_N.imag
+    return np.ascontiguousarray(features_QN.T)
 
 
 def interpolate_unvoiced(f0_F: FloatArray, default_hz: float = 180.0) -> FloatArray:

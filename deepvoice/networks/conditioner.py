@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from deepvoice import kernels
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import ConditionerConfig
-from deepvoice.networks.phone_encoder import ResidualConv, Shapes, dense_shapes
+from deepvoice.kernels import LayerPrecision, Packed
+from deepvoice.networks.phone_encoder import ResidualConv, Shapes, dense_shapes, packed_dense
 from deepvoice.text.context import CONTEXT_FEATURES, FRAME_FEATURES, context_features, frame_features
 from deepvoice.text.phones import SYMBOLS
 from deepvoice.text.sequence import PhoneSequence
@@ -61,16 +62,24 @@ def expected_shapes(config: ConditionerConfig, bands: int, prefix: str = "") -> 
 class ConditionerNetwork:
     """Predicts the spectrum of a sentence."""
 
-    def __init__(self, tensors: Mapping[str, FloatArray], config: ConditionerConfig, prefix: str = "") -> None:
-        """Prepare the tensors of `expected_shapes`."""
+    def __init__(
+        self,
+        tensors: Mapping[str, FloatArray],
+        config: ConditionerConfig,
+        prefix: str = "",
+        precision: LayerPrecision = "float32",
+    ) -> None:
+        """Prepare the tensors of `expected_shapes`; precision is that of the convolutions over frames."""
         self._embedding_SC = tensors[f"{prefix}embedding.weight"]
-        self._features, self._frame_in, self._spectrum = (
-            (tensors[f"{prefix}{name}.weight"], tensors[f"{prefix}{name}.bias"])
-            for name in ("features", "frame_in", "spectrum")
-        )
+        self._features = packed_dense(tensors, f"{prefix}features")
+        self._spectrum = packed_dense(tensors, f"{prefix}spectrum", precision)
+        # The part of `frame_in` that sees the phones is applied to phones, not to frames.
+        weight_FI, bias_F = tensors[f"{prefix}frame_in.weight"], tensors[f"{prefix}frame_in.bias"]
+        self._phone_in = Packed(np.ascontiguousarray(weight_FI[:, : config.phone_channels]), bias_F)
+        self._frame_in = Packed(np.ascontiguousarray(weight_FI[:, config.phone_channels :]))
         self._phone_convs = [ResidualConv(tensors, f"{prefix}phone_convs.{i}", 1) for i in range(config.phone_layers)]
         self._frame_convs = [
-            ResidualConv(tensors, f"{prefix}frame_convs.{i}", dilation)
+            ResidualConv(tensors, f"{prefix}frame_convs.{i}", dilation, precision)
             for i, dilation in enumerate(config.frame_dilations)
         ]
 
@@ -82,11 +91,14 @@ class ConditionerNetwork:
         durations_P: int64 [P] frames, their sum is F; f0_F: float32 [F] Hz, continuous; voiced_F: bool [F]
         """
         context_PX, phone_F, frame_FX = conditioner_inputs(sequence, durations_P, f0_F, voiced_F)
-        x_PC = self._embedding_SC[sequence.ids_P] + kernels.dense(context_PX, *self._features)
+        x_PC = self._embedding_SC[sequence.ids_P] + kernels.affine(context_PX, self._features)
         for conv in self._phone_convs:
             x_PC = conv(x_PC)
-        y_FC = kernels.dense(np.concatenate([x_PC[phone_F], frame_FX], axis=1), *self._frame_in)
+        y_FC = kernels.affine(frame_FX, self._frame_in)
+        y_FC += kernels.affine(x_PC, self._phone_in)[phone_F]
         for conv in self._frame_convs:
             y_FC = conv(y_FC)
-        scaled_FM = kernels.dense(y_FC, *self._spectrum)
-        return scaled_FM * np.float32(MEL_SPREAD) + np.float32(MEL_MEAN)
+        mel_FM = kernels.affine(y_FC, self._spectrum)
+        mel_FM *= np.float32(MEL_SPREAD)
+        mel_FM += np.float32(MEL_MEAN)
+        return mel_FM

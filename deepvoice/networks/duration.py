@@ -5,7 +5,14 @@ from numpy.typing import NDArray
 
 from deepvoice import kernels
 from deepvoice.configs import DurationConfig
-from deepvoice.networks.phone_encoder import FloatArray, PhoneEncoder, Shapes, Tensors, dense_shapes
+from deepvoice.networks.phone_encoder import (
+    FloatArray,
+    PhoneEncoder,
+    Shapes,
+    Tensors,
+    dense_shapes,
+    packed_dense,
+)
 from deepvoice.text.context import context_features
 from deepvoice.text.phones import NUM_SILENCES
 from deepvoice.text.sequence import PhoneSequence
@@ -36,8 +43,8 @@ class DurationNetwork:
         """Prepare the tensors, which must have the names and shapes of `expected_shapes`."""
         self.config = config
         self._encoder = PhoneEncoder(tensors, "encoder", config.layers)
-        self._hidden = (tensors["hidden.weight"], tensors["hidden.bias"])
-        self._output = (tensors["output.weight"], tensors["output.bias"])
+        self._hidden = packed_dense(tensors, "hidden")
+        self._output = packed_dense(tensors, "output")
         self._edges = np.asarray(config.bucket_edges())
 
     @staticmethod
@@ -60,7 +67,7 @@ class DurationNetwork:
     def logits(self, sequence: PhoneSequence, speed: float) -> FloatArray:
         """Return the logits of the buckets, float32 [P, buckets]."""
         encoded_PE = self._encoder(sequence.ids_P, duration_features(sequence, speed))
-        return kernels.dense(kernels.dense(encoded_PE, *self._hidden, activation="relu"), *self._output)
+        return kernels.affine(kernels.affine(encoded_PE, self._hidden, activation="relu"), self._output)
 
     def median(self, logits_PA: FloatArray) -> NDArray[np.float64]:
         """Decode the median of the buckets, float64 [P] frames, with straight lines between their edges."""

@@ -12,8 +12,8 @@ from deepvoice.networks.phone_encoder import (
     Shapes,
     Tensors,
     dense_shapes,
-    layer_norm,
     norm_shapes,
+    packed_dense,
 )
 from deepvoice.text.context import FRAME_FEATURES, context_features, frame_features, timing_features
 from deepvoice.text.sequence import PhoneSequence
@@ -31,13 +31,13 @@ class F0Network:
         """Prepare the tensors, which must have the names and shapes of `expected_shapes`."""
         self.config = config
         self._encoder = PhoneEncoder(tensors, "encoder", config.layers)
-        self._project = (tensors["project.weight"], tensors["project.bias"])
-        self._frame_features = (tensors["frame_features.weight"], tensors["frame_features.bias"])
+        self._project = packed_dense(tensors, "project")
+        self._frame_features = packed_dense(tensors, "frame_features")
         self._convs = [
             ResidualConv(tensors, f"convs.{i}", dilation) for i, dilation in enumerate(config.frame_dilations)
         ]
         self._norm = (tensors["norm.weight"], tensors["norm.bias"])
-        self._output = (tensors["output.weight"], tensors["output.bias"])
+        self._output = packed_dense(tensors, "output")
 
     @staticmethod
     def expected_shapes(config: F0Config) -> Shapes:
@@ -66,11 +66,11 @@ class F0Network:
         frames = int(durations_P.sum())
         phone_N, frame_features_NY = frame_features(durations_P, self.config.frame_step)
         encoded_PE = self._encoder(sequence.ids_P, f0_features(sequence, durations_P))
-        phones_PD = kernels.dense(encoded_PE, *self._project)
-        x_ND = phones_PD[phone_N] + kernels.dense(frame_features_NY, *self._frame_features)
+        phones_PD = kernels.affine(encoded_PE, self._project)
+        x_ND = phones_PD[phone_N] + kernels.affine(frame_features_NY, self._frame_features)
         for conv in self._convs:
             x_ND = conv(x_ND)
-        y_NS = kernels.dense(layer_norm(x_ND, *self._norm), *self._output)
+        y_NS = kernels.affine(kernels.layer_norm(x_ND, *self._norm), self._output)
         step = self.config.frame_step
         return y_NS[:, :step].reshape(-1)[:frames], y_NS[:, step:].reshape(-1)[:frames]
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.kernels import Packed
+
 FloatArray = NDArray[np.float32]
 
 FORWARD, BACKWARD = "", "_reverse"  # ends of the tensors' names
@@ -18,6 +20,10 @@ class GruWeights(NamedTuple):
     w_hh_GH: FloatArray
     b_ih_G: FloatArray
     b_hh_G: FloatArray
+
+    def packed(self) -> tuple[Packed, Packed]:
+        """Return the layers of `kernels.packed_gru`: applied to the inputs, and to the state."""
+        return Packed(self.w_ih_GI, self.b_ih_G), Packed(self.w_hh_GH, self.b_hh_G)
 
 
 def gru_shapes(name: str, inputs: int, hidden: int, direction: str = FORWARD) -> dict[str, tuple[int, ...]]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice import kernels
+from deepvoice.kernels import LayerPrecision, Packed
 from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.text.phones import SYMBOLS
 
@@ -13,22 +14,22 @@ FloatArray = NDArray[np.float32]
 Tensors = Mapping[str, FloatArray]
 Shapes = dict[str, tuple[int, ...]]
 
-_EPSILON = np.float32(1e-5)  # torch.nn.LayerNorm's
-
-
-def layer_norm(x_TC: FloatArray, weight_C: FloatArray, bias_C: FloatArray) -> FloatArray:
-    """Normalise every row to mean 0 and variance 1, then scale and shift, float32 [T, C]."""
-    centred_TC = x_TC - x_TC.mean(axis=1, keepdims=True)
-    variance_T1 = np.einsum("tc,tc->t", centred_TC, centred_TC)[:, None] / np.float32(x_TC.shape[1])
-    centred_TC /= np.sqrt(variance_T1 + _EPSILON)
-    centred_TC *= weight_C
-    centred_TC += bias_C
-    return centred_TC
-
 
 def dense_shapes(name: str, outputs: int, inputs: int) -> Shapes:
     """Return the tensors of a dense layer."""
     return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+
+
+def packed_dense(tensors: Tensors, name: str, precision: LayerPrecision = "float32") -> Packed:
+    """Pack a dense layer."""
+    return Packed(tensors[f"{name}.weight"], tensors[f"{name}.bias"], precision)
+
+
+def packed_conv(tensors: Tensors, name: str, precision: LayerPrecision = "float32") -> Packed:
+    """Pack a convolution: torch keeps [O, I, K], the kernels read [O, K, I]."""
+    return Packed(
+        np.ascontiguousarray(tensors[f"{name}.weight"].transpose(0, 2, 1)), tensors[f"{name}.bias"], precision
+    )
 
 
 def norm_shapes(name: str, channels: int) -> Shapes:
@@ -39,11 +40,9 @@ def norm_shapes(name: str, channels: int) -> Shapes:
 class ResidualConv:
     """x + relu(conv(norm(x))) over time."""
 
-    def __init__(self, tensors: Tensors, name: str, dilation: int) -> None:
+    def __init__(self, tensors: Tensors, name: str, dilation: int, precision: LayerPrecision = "float32") -> None:
         self._norm = (tensors[f"{name}.norm.weight"], tensors[f"{name}.norm.bias"])
-        # torch keeps [O, I, K], the kernels read [O, K, I]
-        self._weight_OKI = np.ascontiguousarray(tensors[f"{name}.conv.weight"].transpose(0, 2, 1))
-        self._bias_O = tensors[f"{name}.conv.bias"]
+        self._conv = packed_conv(tensors, f"{name}.conv", precision)
         self._dilation = dilation
 
     @staticmethod
@@ -57,9 +56,7 @@ class ResidualConv:
 
     def __call__(self, x_TC: FloatArray) -> FloatArray:
         """Transform float32 [T, C]."""
-        normed_TC = layer_norm(x_TC, *self._norm)
-        y_TC = kernels.conv1d(normed_TC, self._weight_OKI, self._bias_O, dilation=self._dilation, activation="relu")
-        return x_TC + y_TC
+        return kernels.residual_conv(x_TC, *self._norm, self._conv, self._dilation)
 
 
 class PhoneEncoder:
@@ -67,10 +64,10 @@ class PhoneEncoder:
 
     def __init__(self, tensors: Tensors, name: str, layers: int) -> None:
         self._embedding_SC = tensors[f"{name}.embedding.weight"]
-        self._features = (tensors[f"{name}.features.weight"], tensors[f"{name}.features.bias"])
+        self._features = packed_dense(tensors, f"{name}.features")
         self._convs = [ResidualConv(tensors, f"{name}.convs.{i}", 1) for i in range(layers)]
-        self._forward = gru_weights(tensors, f"{name}.gru", FORWARD)
-        self._backward = gru_weights(tensors, f"{name}.gru", BACKWARD)
+        self._forward = gru_weights(tensors, f"{name}.gru", FORWARD).packed()
+        self._backward = gru_weights(tensors, f"{name}.gru", BACKWARD).packed()
 
     @staticmethod
     def expected_shapes(name: str, *, features: int, channels: int, layers: int, width: int, recurrent: int) -> Shapes:
@@ -85,9 +82,9 @@ class PhoneEncoder:
 
     def __call__(self, ids_P: NDArray[np.int64], features_PX: FloatArray) -> FloatArray:
         """Encode one sentence: int64 [P] and float32 [P, X] -> float32 [P, channels + 2 * recurrent]."""
-        x_PC = self._embedding_SC[ids_P] + kernels.dense(features_PX, *self._features)
+        x_PC = self._embedding_SC[ids_P] + kernels.affine(features_PX, self._features)
         for conv in self._convs:
             x_PC = conv(x_PC)
-        forward_PH, _ = kernels.gru(x_PC, *self._forward)
-        backward_PH, _ = kernels.gru(x_PC, *self._backward, reverse=True)
+        forward_PH, _ = kernels.packed_gru(x_PC, *self._forward)
+        backward_PH, _ = kernels.packed_gru(x_PC, *self._backward, reverse=True)
         return np.concatenate([x_PC, forward_PH, backward_PH], axis=1)

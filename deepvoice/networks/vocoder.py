@@ -13,9 +13,10 @@ from deepvoice import kernels
 from deepvoice.audio.lpc import lpc_from_mel
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import VocoderConfig
-from deepvoice.kernels import WaveNetShape, WaveNetWeights
+from deepvoice.kernels import LayerPrecision, WaveNetShape, WaveNetWeights
 from deepvoice.networks import conditioner
 from deepvoice.networks.conditioner import ConditionerNetwork, frame_inputs
+from deepvoice.networks.phone_encoder import packed_conv, packed_dense
 from deepvoice.text.sequence import PhoneSequence
 
 CONDITIONER = "conditioner."  # prefix of the conditioner's tensors
@@ -26,24 +27,20 @@ Shapes = dict[str, tuple[int, ...]]
 class VocoderNetwork:
     """The vocoder of a voice.
 
-    `spectrum` and `predictor` are for a whole sentence, `biases` for a piece of it; `weights` are the WaveNet kernel's.
+    `spectrum`, `predictor` and `hidden` are for a whole sentence, `project` for a piece of it; `weights` are those of
+    the WaveNet kernel.
     """
 
-    def __init__(self, tensors: Tensors, config: VocoderConfig) -> None:
-        """Prepare the tensors, which must have the names and shapes of `expected_shapes`."""
+    def __init__(self, tensors: Tensors, config: VocoderConfig, precision: LayerPrecision = "float32") -> None:
+        """Prepare the tensors, which must have the names and shapes of `expected_shapes`.
+
+        precision: of the layers over frames that lead to the WaveNet
+        """
         self.config = config
         self.weights = wavenet_weights(tensors, config)
-        self._conditioner = ConditionerNetwork(tensors, config.conditioner, CONDITIONER)
-        self._context = 2 * (config.conditioner.bias_kernel // 2)  # frames that two convolutions see on either side
-        self._convs = [
-            # torch keeps [O, I, K], the kernels read [O, K, I]
-            (
-                np.ascontiguousarray(tensors[f"bias_net.{name}.weight"].transpose(0, 2, 1)),
-                tensors[f"bias_net.{name}.bias"],
-            )
-            for name in ("conv1", "conv2")
-        ]
-        self._out = (tensors["bias_net.out.weight"], tensors["bias_net.out.bias"])
+        self._conditioner = ConditionerNetwork(tensors, config.conditioner, CONDITIONER, precision)
+        self._convs = [packed_conv(tensors, f"bias_net.{name}", precision) for name in ("conv1", "conv2")]
+        self._out = packed_dense(tensors, "bias_net.out", precision)
 
     @staticmethod
     def expected_shapes(config: VocoderConfig) -> Shapes:
@@ -84,19 +81,25 @@ class VocoderNetwork:
             return np.zeros((len(mel_FM), 0), np.float32)
         return lpc_from_mel(mel_FM, config.mel, config.lpc_order, config.pre_emphasis)
 
+    def hidden(self, mel_FM: FloatArray, f0_F: FloatArray, voiced_F: NDArray[np.bool_]) -> FloatArray:
+        """Return what `project` needs of a whole sentence, float32 [F, D].
+
+        mel_FM: float32 [F, bands]; f0_F: float32 [F] Hz, continuous; voiced_F: bool [F]
+        """
+        hidden_FD = frame_inputs(mel_FM, f0_F, voiced_F)
+        for conv in self._convs:
+            hidden_FD = kernels.affine(hidden_FD, conv, activation="relu")
+        return hidden_FD
+
+    def project(self, hidden_FD: FloatArray) -> FloatArray:
+        """Return the conditioning of some frames, float32 [F, L * 2R + S]; a second of it would be more than a MB."""
+        return kernels.affine(hidden_FD, self._out)
+
     def biases(
         self, mel_FM: FloatArray, f0_F: FloatArray, voiced_F: NDArray[np.bool_], first: int, last: int
     ) -> FloatArray:
-        """Return the conditioning of frames first..last alone, so that a long sentence needs little memory.
-
-        mel_FM: float32 [F, bands]; f0_F: float32 [F] Hz, continuous; voiced_F: bool [F]: of the whole sentence
-        Returns float32 [last - first, L * 2R + S].
-        """
-        start, stop = max(0, first - self._context), min(len(mel_FM), last + self._context)
-        hidden_FD = frame_inputs(mel_FM[start:stop], f0_F[start:stop], voiced_F[start:stop])
-        for weight_OKI, bias_O in self._convs:
-            hidden_FD = kernels.conv1d(hidden_FD, weight_OKI, bias_O, activation="relu")
-        return kernels.dense(np.ascontiguousarray(hidden_FD[first - start : last - start]), *self._out)
+        """Return the conditioning of frames first..last of a sentence; the arguments are those of `hidden`."""
+        return self.project(self.hidden(mel_FM, f0_F, voiced_F)[first:last])
 
 
 def wavenet_weights(tensors: Tensors, config: VocoderConfig) -> WaveNetWeights:

@@ -2,165 +2,30 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <initializer_list>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "../cpu/dispatch.hpp"
-#include "../cpu/memory.hpp"
 #include "../cpu/wavenet.hpp"
+#include "checks.hpp"
+#include "layers.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
-constexpr int kInterfaceVersion = 1;  // INTERFACE_VERSION of kernels/_dispatch.py
-
-template <int kDims>
-using In = nb::ndarray<const float, nb::ndim<kDims>, nb::c_contig, nb::device::cpu>;
-template <int kDims>
-using Out = nb::ndarray<float, nb::ndim<kDims>, nb::c_contig, nb::device::cpu>;
+using dv::check_shape;
+using dv::In;
+using dv::Out;
+using dv::size_of;
 using CodesIn = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using CodesOut = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OptionalBias = const std::optional<In<1>>&;
 
-template <class Array>
-void check_shape(const char* name, const Array& array, std::initializer_list<int64_t> wanted) {
-  size_t axis = 0;
-  for (const int64_t size : wanted) {
-    if (static_cast<int64_t>(array.shape(axis)) != size)
-      throw std::invalid_argument(std::string(name) + ": axis " + std::to_string(axis) + " has " +
-                                  std::to_string(array.shape(axis)) + " entries, expected " +
-                                  std::to_string(size));
-    ++axis;
-  }
-}
-
-template <class Array>
-int64_t size_of(const Array& array, size_t axis) {
-  return static_cast<int64_t>(array.shape(axis));
-}
-
-int checked_activation(int activation) {
-  if (activation < dv::kNone || activation > dv::kSigmoid)
-    throw std::invalid_argument("unknown activation " + std::to_string(activation));
-  return activation;
-}
-
-const float* checked_bias(OptionalBias bias, int64_t outputs) {
-  if (!bias.has_value()) return nullptr;
-  check_shape("bias_O", *bias, {outputs});
-  return bias->data();
-}
-
-void elementary(const std::string& name, In<1> x, Out<1> y) {
-  static const char* const kNames[] = {"tanh", "sigmoid", "exp", "log"};
-  const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
-  if (found == std::end(kNames)) throw std::invalid_argument("unknown function " + name);
-  check_shape("y", y, {size_of(x, 0)});
-  dv::table().elementary(static_cast<int>(found - kNames), x.data(), y.data(), size_of(x, 0));
-}
-
-void dense(In<2> x, In<2> weight, OptionalBias bias, int activation, Out<2> y) {
-  const int64_t rows = size_of(x, 0), inputs = size_of(x, 1), outputs = size_of(weight, 0);
-  check_shape("weight_OI", weight, {outputs, inputs});
-  check_shape("y_TO", y, {rows, outputs});
-  const float* const b = checked_bias(bias, outputs);
-  checked_activation(activation);
-  const dv::Table& functions = dv::table();
-  const nb::gil_scoped_release unlocked;
-  functions.dense(x.data(), rows, inputs, weight.data(), b, outputs, activation, y.data());
-}
-
-// Copies the windows of `count` rows from `first` on: [count, taps, inputs], zeros outside x.
-void gather_windows(const float* x, int64_t rows, int64_t inputs, int64_t taps, int64_t dilation,
-                    int64_t left, int64_t first, int64_t count, float* windows) {
-  for (int64_t t = first; t < first + count; ++t) {
-    for (int64_t k = 0; k < taps; ++k, windows += inputs) {
-      const int64_t row = t + k * dilation - left;
-      if (row >= 0 && row < rows) {
-        std::copy(x + row * inputs, x + (row + 1) * inputs, windows);
-      } else {
-        std::fill(windows, windows + inputs, 0.0f);
-      }
-    }
-  }
-}
-
-void conv1d(In<2> x, In<3> weight, OptionalBias bias, int64_t dilation, int activation, bool causal,
-            Out<2> y) {
-  const int64_t rows = size_of(x, 0), inputs = size_of(x, 1);
-  const int64_t outputs = size_of(weight, 0), taps = size_of(weight, 1);
-  check_shape("weight_OKI", weight, {outputs, taps, inputs});
-  check_shape("y_TO", y, {rows, outputs});
-  const float* const b = checked_bias(bias, outputs);
-  checked_activation(activation);
-  if (taps < 1 || taps > 65536 || dilation < 1 || dilation > 65536)
-    throw std::invalid_argument("taps and dilation must be from 1 to 65536");
-  const int64_t left = (causal ? taps - 1 : taps / 2) * dilation;
-  constexpr int64_t kRows = 32;  // windows that are copied together, so that they stay in the cache
-  const dv::Table& functions = dv::table();
-  const nb::gil_scoped_release unlocked;
-  dv::AlignedArray<float> windows(static_cast<size_t>(std::min(kRows, rows) * taps * inputs));
-  for (int64_t t = 0; t < rows; t += kRows) {
-    const int64_t count = std::min(kRows, rows - t);
-    gather_windows(x.data(), rows, inputs, taps, dilation, left, t, count, windows.get());
-    functions.dense(windows.get(), count, taps * inputs, weight.data(), b, outputs, activation,
-                    y.data() + t * outputs);
-  }
-}
-
-void gru(In<2> x, In<2> w_ih, In<2> w_hh, In<1> b_ih, In<1> b_hh, In<1> h0, bool reverse, Out<2> y,
-         Out<1> h) {
-  const int64_t rows = size_of(x, 0), inputs = size_of(x, 1), hidden = size_of(h, 0);
-  check_shape("w_ih_GI", w_ih, {3 * hidden, inputs});
-  check_shape("w_hh_GH", w_hh, {3 * hidden, hidden});
-  check_shape("b_ih_G", b_ih, {3 * hidden});
-  check_shape("b_hh_G", b_hh, {3 * hidden});
-  check_shape("h0_H", h0, {hidden});
-  check_shape("y_TH", y, {rows, hidden});
-  constexpr int64_t kRows = 64;  // rows whose input parts are computed together
-  const dv::Table& functions = dv::table();
-  const nb::gil_scoped_release unlocked;
-  const dv::FlushDenormals flush;
-  dv::AlignedArray<float> input(static_cast<size_t>(std::min(kRows, rows) * 3 * hidden));
-  dv::AlignedArray<float> recurrent(static_cast<size_t>(3 * hidden));
-  std::copy(h0.data(), h0.data() + hidden, h.data());
-  for (int64_t done = 0; done < rows; done += kRows) {
-    const int64_t count = std::min(kRows, rows - done);
-    const int64_t first = reverse ? rows - done - count : done;
-    functions.dense(x.data() + first * inputs, count, inputs, w_ih.data(), b_ih.data(), 3 * hidden,
-                    dv::kNone, input.get());
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t row = reverse ? count - 1 - i : i;
-      functions.dense(h.data(), 1, hidden, w_hh.data(), b_hh.data(), 3 * hidden, dv::kNone,
-                      recurrent.get());
-      functions.gru_gates(input.get() + row * 3 * hidden, recurrent.get(), hidden, h.data(),
-                          y.data() + (first + row) * hidden);
-    }
-  }
-}
-
-void qrnn_pool(In<2> candidate, In<2> forget, In<2> output, In<1> h0, Out<2> y, Out<1> cell) {
-  const int64_t rows = size_of(candidate, 0), hidden = size_of(candidate, 1);
-  check_shape("forget_TH", forget, {rows, hidden});
-  check_shape("output_TH", output, {rows, hidden});
-  check_shape("h0_H", h0, {hidden});
-  check_shape("y_TH", y, {rows, hidden});
-  check_shape("c_H", cell, {hidden});
-  const dv::Table& functions = dv::table();
-  const nb::gil_scoped_release unlocked;
-  const dv::FlushDenormals flush;
-  std::copy(h0.data(), h0.data() + hidden, cell.data());
-  functions.qrnn_pool(candidate.data(), forget.data(), output.data(), rows, hidden, cell.data(),
-                      y.data());
-}
+constexpr int kInterfaceVersion = 2;  // INTERFACE_VERSION of kernels/_dispatch.py
 
 void make_wavenet(dv::WaveNet* self, int64_t hop, int64_t bunch,
                   const std::vector<int64_t>& dilations, int64_t residual, int64_t skip,
@@ -264,16 +129,7 @@ NB_MODULE(_cpu, m) {
         "Instruction sets that this build has and this machine runs, slowest first.");
   m.def("isa", [] { return std::string(dv::table().name); }, "The instruction set in use.");
   m.def("set_isa", &dv::set_isa, "name"_a, "Use another supported instruction set from now on.");
-  m.def("elementary", &elementary, "name"_a, "x"_a.noconvert(), "y"_a.noconvert());
-  m.def("dense", &dense, "x"_a.noconvert(), "weight"_a.noconvert(), "bias"_a.noconvert().none(),
-        "activation"_a, "y"_a.noconvert());
-  m.def("conv1d", &conv1d, "x"_a.noconvert(), "weight"_a.noconvert(), "bias"_a.noconvert().none(),
-        "dilation"_a, "activation"_a, "causal"_a, "y"_a.noconvert());
-  m.def("gru", &gru, "x"_a.noconvert(), "w_ih"_a.noconvert(), "w_hh"_a.noconvert(),
-        "b_ih"_a.noconvert(), "b_hh"_a.noconvert(), "h0"_a.noconvert(), "reverse"_a,
-        "y"_a.noconvert(), "h"_a.noconvert());
-  m.def("qrnn_pool", &qrnn_pool, "candidate"_a.noconvert(), "forget"_a.noconvert(),
-        "output"_a.noconvert(), "h0"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert());
+  dv::bind_layers(m);
   nb::class_<dv::WaveNet>(m, "WaveNet")
       .def("__init__", &make_wavenet, nb::kw_only(), "hop"_a, "bunch"_a, "dilations"_a,
            "residual"_a, "skip"_a, "head"_a, "levels"_a, "history"_a, "head_history"_a,

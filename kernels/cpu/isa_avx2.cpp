@@ -26,6 +26,6 @@ namespace {
 
 extern const Table kAvx2;
 const Table kAvx2 = {"avx2",          avx2::kHalfWeights, avx2::elementary, avx2::dense,
-                     avx2::gru_gates, avx2::qrnn_pool,    avx2::wavenet};
+                     avx2::gru_gates, avx2::qrnn_pool,    avx2::wavenet,   avx2::kBfloatProducts,  avx2::affine, avx2::encode, avx2::layer_norm};
 
 }  // namespace dv

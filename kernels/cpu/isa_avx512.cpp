@@ -26,6 +26,6 @@ namespace {
 
 extern const Table kAvx512;
 const Table kAvx512 = {"avx512",          avx512::kHalfWeights, avx512::elementary, avx512::dense,
-                       avx512::gru_gates, avx512::qrnn_pool,    avx512::wavenet};
+                       avx512::gru_gates, avx512::qrnn_pool,    avx512::wavenet,   avx512::kBfloatProducts,  avx512::affine, avx512::encode, avx512::layer_norm};
 
 }  // namespace dv

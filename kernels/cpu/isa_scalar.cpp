@@ -21,6 +21,6 @@ namespace {
 
 extern const Table kScalar;
 const Table kScalar = {"scalar",          scalar::kHalfWeights, scalar::elementary, scalar::dense,
-                       scalar::gru_gates, scalar::qrnn_pool,    scalar::wavenet};
+                       scalar::gru_gates, scalar::qrnn_pool,    scalar::wavenet,   scalar::kBfloatProducts,  scalar::affine, scalar::encode, scalar::layer_norm};
 
 }  // namespace dv

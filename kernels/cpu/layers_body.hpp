@@ -37,6 +37,210 @@ static void dense(const float* x, int64_t rows, int64_t inputs, const float* wei
   activate(y, rows * outputs, activation);
 }
 
+// How the weights of a layer and its inputs meet: `Weight` holds one vector of outputs for one
+// group of inputs, `Input` one group of inputs for all of them.
+struct FloatLayer {
+  typedef float Stored;
+  typedef float Given;
+  static constexpr int kGroup = 1;
+  typedef Vec Weight;
+  typedef Vec Input;
+  static inline Weight weight(const Stored* p) { return load(p); }
+  static inline Input input(const Given* p) { return broadcast(*p); }
+  static inline Vec step(Weight w, Input x, Vec sum) { return fma(w, x, sum); }
+};
+
+struct HalfLayer : FloatLayer {
+  typedef uint16_t Stored;
+  static inline Weight weight(const Stored* p) { return load_half(p); }
+};
+
+#if defined(__AVX512BF16__)
+constexpr bool kBfloatProducts = true;
+struct BfloatLayer {
+  typedef uint16_t Stored;
+  typedef uint16_t Given;
+  static constexpr int kGroup = 2;
+  typedef __m512bh Weight;
+  typedef __m512bh Input;
+  static inline Weight weight(const Stored* p) {
+    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(p));
+  }
+  static inline Input input(const Given* p) {
+    int pair;
+    __builtin_memcpy(&pair, p, sizeof pair);
+    return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+  }
+  static inline Vec step(Weight w, Input x, Vec sum) { return _mm512_dpbf16_ps(sum, w, x); }
+};
+#else
+constexpr bool kBfloatProducts = false;
+struct BfloatLayer {
+  typedef uint16_t Stored;
+  typedef uint16_t Given;
+  static constexpr int kGroup = 2;
+  struct Pair {
+    Vec first, second;
+  };
+  typedef Pair Weight;
+  typedef Pair Input;
+  static inline float widen(uint16_t bits) {
+    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    __builtin_memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+  static inline Weight weight(const Stored* p) {
+    float first[kLanes], second[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      first[i] = widen(p[2 * i]);
+      second[i] = widen(p[2 * i + 1]);
+    }
+    return {load(first), load(second)};
+  }
+  static inline Input input(const Given* p) {
+    return {broadcast(widen(p[0])), broadcast(widen(p[1]))};
+  }
+  static inline Vec step(Weight w, Input x, Vec sum) {
+    return fma(w.second, x.second, fma(w.first, x.first, sum));
+  }
+};
+#endif
+
+static inline Vec activated(Vec v, int activation) {
+  return activation == kNone   ? v
+         : activation == kRelu ? max(v, broadcast(0.0f))
+         : activation == kTanh ? tanh_of(v)
+                               : sigmoid_of(v);
+}
+
+// kRows rows of kVectors vectors of outputs from `first` on; every output is one chain of
+// multiply-adds over taps and inputs, whatever is computed beside it.
+template <class L, int kRows, int kVectors>
+static inline void layer_tile(const Layer& layer, const LayerCall& call, int64_t row, int first) {
+  const int panel = first / kLayerPanel * kLayerPanel, all = padded(layer.outputs);
+  const ptrdiff_t step = (all - panel < kLayerPanel ? all - panel : kLayerPanel) * L::kGroup;
+  const int groups = (layer.inputs + L::kGroup - 1) / L::kGroup;
+  const typename L::Stored* w = static_cast<const typename L::Stored*>(layer.data) +
+                                static_cast<ptrdiff_t>(panel) * layer.taps * groups * L::kGroup +
+                                (first - panel) * L::kGroup;
+  const typename L::Given* x = static_cast<const typename L::Given*>(call.x) + row * call.x_stride;
+  Vec sum[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = load(layer.bias + first + v * kLanes);
+  for (int k = 0; k < layer.taps; ++k, x += call.tap_stride) {
+    for (int g = 0; g < groups; ++g, w += step) {
+      typename L::Weight weight[kVectors];
+      for (int v = 0; v < kVectors; ++v) weight[v] = L::weight(w + v * kLanes * L::kGroup);
+      for (int r = 0; r < kRows; ++r) {
+        const typename L::Input input = L::input(x + r * call.x_stride + g * L::kGroup);
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = L::step(weight[v], input, sum[r][v]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    const int64_t at = (row + r) * layer.outputs + first;
+    for (int v = 0; v < kVectors; ++v) {
+      const int left = layer.outputs - first - v * kLanes;
+      if (left <= 0) break;
+      const int part = left < kLanes ? left : kLanes;
+      Vec y = activated(sum[r][v], call.activation);
+      if (call.add) y = add(y, load_partial(call.add + at + v * kLanes, part));
+      store_partial(call.y + at + v * kLanes, y, part);
+    }
+  }
+}
+
+// As many rows and vectors as there are registers for their sums.
+constexpr int kLayerRows = kLanes >= 8 ? 6 : 2;
+constexpr int kLayerVectors = kLanes == 16 ? 4 : kBlock / kLanes;
+
+template <class L, int kVectors>
+static inline void layer_columns(const Layer& layer, const LayerCall& call, int first) {
+  int64_t row = 0;
+  for (; row + kLayerRows <= call.rows; row += kLayerRows)
+    layer_tile<L, kLayerRows, kVectors>(layer, call, row, first);
+  for (; row + 2 <= call.rows; row += 2) layer_tile<L, 2, kVectors>(layer, call, row, first);
+  for (; row < call.rows; ++row) layer_tile<L, 1, kVectors>(layer, call, row, first);
+}
+
+template <class L>
+static inline void affine_typed(const Layer& layer, const LayerCall& call) {
+  constexpr int kTile = kLayerVectors * kLanes;
+  const int all = padded(layer.outputs);
+  int first = 0;
+  for (; first + kTile <= all; first += kTile) layer_columns<L, kLayerVectors>(layer, call, first);
+  for (; first < all; first += kBlock) layer_columns<L, kBlock / kLanes>(layer, call, first);
+}
+
+static void affine(const Layer& layer, const LayerCall& call) {
+  if (layer.storage == kLayerBfloat) {
+    affine_typed<BfloatLayer>(layer, call);
+  } else if (layer.storage == kLayerHalf) {
+    if constexpr (kHalfWeights) affine_typed<HalfLayer>(layer, call);
+  } else {
+    affine_typed<FloatLayer>(layer, call);
+  }
+}
+
+// The nearest bfloat16, ties to even; a NaN stays one.
+static inline uint16_t bfloat_bits(float value) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  const uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  const uint32_t nan = bits >> 16 | 0x40u;
+  return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+}
+
+static void encode(const float* x, int64_t count, int storage, void* out) {
+  if (storage == kLayerBfloat) {
+    uint16_t* const to = static_cast<uint16_t*>(out);
+    for (int64_t i = 0; i < count; ++i) to[i] = bfloat_bits(x[i]);
+  } else {
+    __builtin_memcpy(out, x, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+constexpr float kNormEpsilon = 1e-5f;  // as torch.nn.LayerNorm's
+constexpr int64_t kNormPart = 64;      // values that are normalised before they are encoded
+
+static void layer_norm(const float* x, const float* weight, const float* bias, int64_t rows,
+                       int64_t channels, int storage, void* out, int64_t out_stride) {
+  const int64_t size = storage == kLayerBfloat ? 2 : 4;
+  for (int64_t t = 0; t < rows; ++t, x += channels) {
+    unsigned char* const to = static_cast<unsigned char*>(out) + t * out_stride * size;
+    Vec sum = broadcast(0.0f), squares = broadcast(0.0f);
+    for (int64_t i = 0; i < channels; i += kLanes)
+      sum = add(sum, load_partial(x + i,
+                                  static_cast<int>(channels - i < kLanes ? channels - i : kLanes)));
+    const float mean = reduce_add(sum) / static_cast<float>(channels);
+    for (int64_t i = 0; i < channels; i += kLanes) {
+      const int part = channels - i < kLanes ? static_cast<int>(channels - i) : kLanes;
+      Vec d = sub(load_partial(x + i, part), broadcast(mean));
+      if (part < kLanes) {  // what lies beyond the row does not count
+        float centred[kLanes];
+        store(centred, d);
+        d = load_partial(centred, part);
+      }
+      squares = fma(d, d, squares);
+    }
+    const float variance = reduce_add(squares) / static_cast<float>(channels);
+    const Vec scale = broadcast(1.0f / __builtin_sqrtf(variance + kNormEpsilon));
+    for (int64_t first = 0; first < channels; first += kNormPart) {
+      const int64_t count = channels - first < kNormPart ? channels - first : kNormPart;
+      float normed[kNormPart];
+      for (int64_t i = 0; i < count; i += kLanes) {
+        const int part = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+        const int64_t at = first + i;
+        const Vec d = mul(sub(load_partial(x + at, part), broadcast(mean)), scale);
+        store_partial(normed + i,
+                      fma(d, load_partial(weight + at, part), load_partial(bias + at, part)), part);
+      }
+      encode(normed, count, storage, to + first * size);
+    }
+  }
+}
+
 static void gru_gates(const float* input, const float* recurrent, int64_t hidden, float* h,
                       float* y) {
   const Vec one = broadcast(1.0f);

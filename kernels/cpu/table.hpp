@@ -1,6 +1,7 @@
 // The functions that every instruction set provides. All arrays are float32 and row-major.
 #pragma once
 
+#include "layers.hpp"
 #include "model.hpp"
 
 namespace dv {
@@ -34,6 +35,19 @@ struct Table {
                     int64_t hidden, float* cell, float* y);
 
   void (*wavenet)(const WaveNetModel& model, const WaveNetScratch& scratch, const WaveNetRun& run);
+
+  bool bfloat_products;  // has instructions for them, so that bfloat16 layers are faster than others
+
+  // Applies a packed layer to rows (layers.hpp).
+  void (*affine)(const Layer& layer, const LayerCall& call);
+
+  // out [count] = x [count] in the type that layers of this storage read.
+  void (*encode)(const float* x, int64_t count, int storage, void* out);
+
+  // out [rows, out_stride] = the rows of x [rows, channels] with mean 0 and variance 1, times weight
+  // plus bias [channels], in the type that layers of this storage read.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t rows,
+                     int64_t channels, int storage, void* out, int64_t out_stride);
 };
 
 }  // namespace dv

@@ -46,6 +46,20 @@ def conv1d(
     return activate(y_TO, activation)
 
 
+def layer_norm(x_TC: FloatArray, weight_C: FloatArray, bias_C: FloatArray) -> FloatArray:
+    """Compute (x - mean) / sqrt(variance + 1e-5) weight + bias over every row."""
+    centred_TC = x_TC - x_TC.mean(axis=1, keepdims=True)
+    variance_T1 = np.square(centred_TC).mean(axis=1, keepdims=True)
+    return np.asarray(centred_TC / np.sqrt(variance_T1 + np.float32(1e-5)) * weight_C + bias_C, np.float32)
+
+
+def round_bfloat16(values: FloatArray) -> FloatArray:
+    """Round to the nearest number whose last 16 bits are zero, ties to even."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(values), values, rounded.view(np.float32))
+
+
 def gru(
     x_TI: FloatArray,
     w_ih_GI: FloatArray,
