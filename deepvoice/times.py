@@ -1,6 +1,7 @@
 """Keeps the time of a speech while it is made: words, phones, sentences and marks, counted in samples."""
 
 from bisect import bisect_left
+from itertools import pairwise
 
 import numpy as np
 
@@ -108,8 +109,11 @@ class Times:
             past = max(past, word.end)
         edges = [min(sentence.start, starts[0]), *starts[1:], max(sentence.end, past)]
         written = [""] * len(sentence.words)
-        for number, start, end in zip(first, edges, edges[1:], strict=False):
-            text = self._plain(start, end)
+        opening = ""  # quotes and brackets that belong to the word after them
+        for number, (start, end) in zip(first, pairwise(edges), strict=True):
+            text, opening = _without_opening(opening + self._plain(start, end))
+            if number == first[-1]:
+                text += opening
             written[number] = " ".join(text.split()) + (" " if text[-1:].isspace() else "")
         return written
 
@@ -121,3 +125,10 @@ class Times:
         if not origin:
             return self._text.text[start:end]
         return self._text.text[bisect_left(origin, start) : bisect_left(origin, end)]
+
+
+def _without_opening(text: str) -> tuple[str, str]:
+    """Split off what stands at the end, behind a space, without a letter or digit."""
+    length = len(text) - len(text.split()[-1]) if text.strip() and not text[-1].isspace() else len(text)
+    tail = text[length:]
+    return (text[:length], tail) if length and not any(char.isalnum() for char in tail) else (text, "")
