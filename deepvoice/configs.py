@@ -5,6 +5,7 @@ from and to plain dicts; limits raise `ConfigError`.
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deepvoice.audio.mel import MelSpec
@@ -108,6 +109,7 @@ class F0Config:
         """Inputs per phone beside its id: context and timing."""
         return CONTEXT_FEATURES + TIMING_FEATURES
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionerConfig:
     """The vocoder's conditioner: phones, durations and F0 -> log-mel spectrum -> conditioning of every layer."""
@@ -208,6 +210,35 @@ class GraphemeToPhonemeConfig:
             phones = unit.split(" ")
             if len(phones) > 4 or not set(phones) <= set(PHONES):
                 raise ConfigError(f"units hold {unit[:40]!r}; expected one to four ARPAbet phones joined by spaces")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomographConfig:
+    """Words of one spelling and several pronunciations, and the sizes of the classifier's tables."""
+
+    words: Mapping[str, tuple[str, ...]]  # word -> its readings, each a name and its phones ("read_past R EH1 D")
+    shared: tuple[str, ...] = ()  # words whose second reading is a verb and whose first is none
+    shared_bits: int = 16  # the tables have 2 to the power of this many entries
+    own_bits: int = 17
+    class_bits: int = 16
+    classes: int = 128  # of words that stand in similar places
+    coarse: int = 32  # classes of classes
+
+    def __post_init__(self) -> None:
+        for name in ("shared_bits", "own_bits", "class_bits"):
+            require_range(name, getattr(self, name), 4, 20)
+        require_range("classes", self.classes, 1, 2048)  # whole numbers that float16 holds
+        require_range("coarse", self.coarse, 1, 2048)
+        require_range("the number of words", len(self.words), 1, 10_000)
+        for word, readings in self.words.items():
+            require_range(f"the number of readings of {word[:40]!r}", len(readings), 2, 8)
+            for reading in readings:
+                _, *phones = reading.split(" ")
+                if not phones or not set(phones) <= set(PHONES):
+                    raise ConfigError(f"{word[:40]!r} is read as {reading[:60]!r}; expected a name and ARPAbet phones")
+        unknown = [word for word in self.shared if len(self.words.get(word, ())) != 2]
+        if unknown:
+            raise ConfigError(f"shared holds {unknown[0][:40]!r}; expected words with two readings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

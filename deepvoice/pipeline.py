@@ -18,6 +18,7 @@ import numpy as np
 from deepvoice import kernels, ssml
 from deepvoice.errors import ConfigError, TextError
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.networks.homographs import HomographNetwork
 from deepvoice.options import LEAD_IN, LOUDNESS, PITCH, SEED, SPEED, VOLUME, Options, OptionValues
 from deepvoice.speech import Note, Speech
 from deepvoice.stream import SpeechStream
@@ -26,7 +27,7 @@ from deepvoice.text.document import Document
 from deepvoice.text.frontend import Analysis, FrontEnd, ReportCollector, Sentence
 from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
-from deepvoice.voice import VoiceFolder, VoiceManifest, load_voice
+from deepvoice.voice import TEXT, VoiceFolder, VoiceManifest, load_voice
 
 if TYPE_CHECKING:
     from deepvoice.dispatch import Dispatcher
@@ -171,6 +172,8 @@ class Voice:
 
     def _source(self, text: str | Document, options: Options) -> tuple[str | Document, tuple[Note, ...]]:
         """Parse SSML, if it is that, or the pronunciations inside plain text."""
+        if not isinstance(text, str | Document):
+            raise TextError(f"the text is {type(text).__name__}; expected a string: decode bytes, join a list")
         if not options.ssml:
             return parse_inline(text) if isinstance(text, str) else text, ()
         if isinstance(text, Document):
@@ -195,12 +198,13 @@ class Voice:
 
 def load_front_end(voice: str | Path | None = None) -> FrontEnd:
     """Load only the half of a voice that turns text into phones; None is the default voice."""
-    return _front_end(load_voice(voice, ("grapheme_to_phoneme",)))
+    return _front_end(load_voice(voice, TEXT))
 
 
 def _front_end(folder: VoiceFolder) -> FrontEnd:
     module = "grapheme_to_phoneme"
-    return FrontEnd(Lexicon(), GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module]))
+    g2p = GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module])
+    return FrontEnd(Lexicon(), g2p, HomographNetwork(folder.tensors["homographs"], folder.configs["homographs"]))
 
 
 def _gathered(stream: SpeechStream, samples: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Speech:

@@ -1,6 +1,6 @@
 """The voice folder: the seam between training and speaking, and its only reader.
 
-A voice is a folder with voice.json (format version, phone set, five configs, hashes, provenance, scores) and one
+A voice is a folder with voice.json (format version, phone set, a config per module, hashes, provenance, scores) and one
 safetensors file per module, float16 on disk. Everything in it is checked before it is used: hashes, names, shapes and
 types of tensors against what the configs imply, limits before memory is taken, and that all values are finite. What
 is wrong raises `VoiceError` and says how to mend it.
@@ -24,6 +24,7 @@ from deepvoice.errors import ConfigError, VoiceError
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.networks.homographs import HomographNetwork
 from deepvoice.networks.segmentation import SegmentationNetwork
 from deepvoice.networks.vocoder import VocoderNetwork
 from deepvoice.text.phones import SYMBOLS, phone_set_hash
@@ -43,12 +44,14 @@ class _Network(Protocol):
 
 MODULES: dict[str, tuple[type, type[_Network]]] = {
     "segmentation": (configs.SegmentationConfig, SegmentationNetwork),
+    "homographs": (configs.HomographConfig, HomographNetwork),
     "grapheme_to_phoneme": (configs.GraphemeToPhonemeConfig, GraphemeToPhonemeNetwork),
     "duration": (configs.DurationConfig, DurationNetwork),
     "f0": (configs.F0Config, F0Network),
     "vocoder": (configs.VocoderConfig, VocoderNetwork),
 }
-SPEAKING = ("grapheme_to_phoneme", "duration", "f0", "vocoder")  # segmentation serves training and alignment only
+TEXT = ("homographs", "grapheme_to_phoneme")  # learn from text alone, and make the phones
+SPEAKING = (*TEXT, "duration", "f0", "vocoder")  # segmentation serves training and alignment only
 
 _SAMPLE_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz; the rates that every output format can write
 _MAX_MANIFEST = 1 << 20  # bytes
@@ -169,7 +172,7 @@ def find_voice(name: str | Path | None = None) -> Path:
 
 
 def load_voice(name: str | Path | None = None, modules: Sequence[str] = SPEAKING) -> VoiceFolder:
-    """Read a voice by name or path, checking all five modules and keeping the tensors of `modules`.
+    """Read a voice by name or path, checking all modules and keeping the tensors of `modules`.
 
     Raises VoiceError naming the folder, what is wrong and the remedy.
     """

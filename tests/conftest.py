@@ -17,6 +17,7 @@ from deepvoice.configs import (
     DurationConfig,
     F0Config,
     GraphemeToPhonemeConfig,
+    HomographConfig,
     SegmentationConfig,
     VocoderConfig,
 )
@@ -25,6 +26,15 @@ from deepvoice.voice_writer import write_voice
 
 TINY_CONFIGS: dict[str, Any] = {
     "segmentation": SegmentationConfig(channels=8, hidden=8, layers=1),
+    "homographs": HomographConfig(
+        words={"read": ("read_past R EH1 D", "read_present R IY1 D"), "use": ("use_nou Y UW1 S", "use_vrb Y UW1 Z")},
+        shared=("use",),
+        shared_bits=6,
+        own_bits=6,
+        class_bits=6,
+        classes=4,
+        coarse=2,
+    ),
     "grapheme_to_phoneme": GraphemeToPhonemeConfig(
         units=("", "AH0", "T", "S", "EH1", "K S"),
         letter_dim=4,
@@ -55,7 +65,10 @@ TINY_CONFIGS: dict[str, Any] = {
 def random_tensors(module: str, random: np.random.Generator) -> dict[str, np.ndarray]:
     """Small random weights of the right shapes: speech-like silence and noise, but every code path runs."""
     shapes = expected_shapes(module, TINY_CONFIGS[module])
-    return {name: (0.2 * random.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+    tensors = {name: (0.2 * random.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+    if module == "homographs":  # numbers of classes
+        tensors |= {name: random.integers(0, 3, shapes[name]).astype(np.float32) for name in ("classes", "coarse")}
+    return tensors
 
 
 # Read when torch is loaded: the networks of the tests are tiny, and two threads wait for each other on a busy machine.

@@ -120,7 +120,7 @@ def test_directions(part, path):
 def test_model_files_do_not_import_each_other():
     if "models" not in ROOTS:
         pytest.fail("the package has no models")
-    modules = {"segmentation", "grapheme_to_phoneme", "duration", "f0", "vocoder"}
+    modules = {"segmentation", "homographs", "grapheme_to_phoneme", "duration", "f0", "vocoder"}
     for module in modules:
         others = {f"deepvoice.models.{other}" for other in modules - {module}}
         assert not others & set(imports(ROOTS["models"] / f"{module}.py"))

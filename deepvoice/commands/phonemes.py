@@ -14,7 +14,7 @@ from deepvoice.commands.arguments import (
 )
 
 if TYPE_CHECKING:
-    from deepvoice.text.frontend import Analysis, Sentence
+    from deepvoice.text.frontend import Analysis, Sentence, Word
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,11 +56,14 @@ def describe(analysis: "Analysis") -> dict[str, Any]:
 
 
 def _sentence(sentence: "Sentence") -> dict[str, Any]:
-    words = [
-        {"word": word.text, "start": word.start, "end": word.end, "phones": list(word.phones), "source": word.source}
-        for word in sentence.words
-    ]
+    words = [_word(word) for word in sentence.words]
     return {"start": sentence.start, "end": sentence.end, "words": words, "phones": list(sentence.sequence.symbols)}
+
+
+def _word(word: "Word") -> dict[str, Any]:
+    """A word; "reading" names the one chosen when it is a homograph, such as "read_past"."""
+    plain = {"word": word.text, "start": word.start, "end": word.end, "phones": list(word.phones)}
+    return plain | {"source": word.source} | ({"reading": word.reading} if word.reading else {})
 
 
 def _line(sentence: "Sentence") -> str:

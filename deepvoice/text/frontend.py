@@ -13,7 +13,7 @@ from deepvoice.errors import TextError
 from deepvoice.text import sentences
 from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence, with_pronunciation
 from deepvoice.text.document import Break, Document, Mark, Reading
-from deepvoice.text.heteronyms import heteronym
+from deepvoice.text.heteronyms import Homographs, Spoken, heteronym
 from deepvoice.text.hygiene import CleanText, Dropped
 from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
@@ -94,13 +94,15 @@ class _Draft(NamedTuple):
 class FrontEnd:
     """Turns text into sentences of phones. Holds only caches, so one object serves any number of threads."""
 
-    def __init__(self, lexicon: Lexicon, g2p: GraphemeToPhoneme) -> None:
+    def __init__(self, lexicon: Lexicon, g2p: GraphemeToPhoneme, homographs: Homographs | None = None) -> None:
         """Build the front end.
 
         lexicon: the compiled lexicon
         g2p: reads lower-case ASCII words (letters, apostrophes, hyphens) as phones, one tuple a word, in order
+        homographs: chooses between the readings of words such as "read"; without, rules do
         """
         self.lexicon = lexicon
+        self._homographs = homographs
         self._pronouncer = Pronouncer(lexicon, g2p)
 
     def analyse(
@@ -228,7 +230,8 @@ class FrontEnd:
             else Item(token)
             for token in draft.tokens
         ]
-        items = _with_heteronyms([item for item in items if item.spoken or item.token.kind not in ("word", "letters")])
+        items = [item for item in items if item.spoken or item.token.kind not in ("word", "letters")]
+        items = _with_heteronyms(items, task.document.text, self._homographs)
         document = task.document
         parts = [part for part in pieces(items) if any(item.spoken for item in part)]
         for i, part in enumerate(parts):
@@ -335,16 +338,21 @@ def _in_text(tokens: Iterable[Token], cleaned: CleanText) -> tuple[Token, ...]:
     return tuple(result)
 
 
-def _with_heteronyms(items: list[Item]) -> list[Item]:
+def _with_heteronyms(items: list[Item], text: str, homographs: Homographs | None) -> list[Item]:
     """Choose between the readings of words like "record" by the words around them."""
-    words = [item.token.text for item in items if item.spoken]
-    index, chosen = 0, []
-    for item in items:
-        if item.token.kind == "word" and not item.token.given and item.source != "g2p":
-            phones = heteronym(words, index)
-            item = item._replace(phones=phones) if phones else item
-        index += item.spoken
-        chosen.append(item)
+    places = [i for i, item in enumerate(items) if item.token.kind in ("word", "letters", "pause")]
+    words = [Spoken(t.text, text[t.start : t.start + 1].isupper(), t.start) for t in (items[i].token for i in places)]
+    plain = [item.token.text for item in items if item.spoken]
+    said = 0  # words before the place
+    chosen = list(items)
+    for index, place in enumerate(places):
+        item = items[place]
+        if item.token.kind == "word" and not item.token.given:
+            known = homographs is not None and item.token.text in homographs
+            found = homographs(words, index) if homographs and known else heteronym(plain, said)
+            if found:
+                chosen[place] = item._replace(phones=found.phones, reading=found.reading)
+        said += item.spoken
     return chosen
 
 

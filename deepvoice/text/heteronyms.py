@@ -1,13 +1,41 @@
-"""Words of one spelling and two pronunciations, chosen by simple cues in the words around them.
+"""Words of one spelling and two pronunciations: what a voice's classifier is asked, and rules for the rest.
 
-Most are stressed on the first syllable as a noun ("a record") and on the second as a verb ("to record"). The word
-before tells them apart most of the time; where it does not, the commoner reading is taken.
+A voice knows homographs (`deepvoice.networks.homographs`). The rules here read those that it lacks, plurals, and
+everything for a front end without a voice. Most are stressed on the first syllable as a noun ("a record") and on the
+second as a verb ("to record"). The word before tells them apart most of the time; where it does not, the commoner
+reading is taken.
 """
 
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple, Protocol
 
 from deepvoice.text.pronounce import with_s
+
+
+class Spoken(NamedTuple):
+    """A spoken word or a pause in its sentence."""
+
+    text: str  # lower case; the pause symbol
+    capital: bool = False  # it is written with a capital
+    start: int = 0  # where it is written
+
+
+class Chosen(NamedTuple):
+    """The reading of a homograph: its name and its phones."""
+
+    reading: str
+    phones: tuple[str, ...]
+
+
+class Homographs(Protocol):
+    """What chooses between the readings of the words it contains; pauses are among the words it is given."""
+
+    def __contains__(self, word: object) -> bool: ...
+
+    def __call__(self, words: Sequence[Spoken], index: int) -> Chosen:
+        """Return the reading of words[index]."""
+
 
 _NOUN_CUES = frozenset(
     "the a an this that these those his her my your our its their no some any of in on for with by from at every "
@@ -103,24 +131,20 @@ def _table() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     return table
 
 
-def heteronym(words: Sequence[str], index: int) -> tuple[str, ...] | None:
-    """Return the pronunciation of words[index] in its sentence, None when it is no heteronym of the table."""
+def heteronym(words: Sequence[str], index: int) -> Chosen | None:
+    """Return the reading of words[index] in its sentence, without pauses; None when it is no heteronym of the rules."""
     word = words[index]
     before = words[index - 1] if index else ""
     after = words[index + 1] if index + 1 < len(words) else ""
     special = _SPECIAL.get(word)
     if special:
-        return tuple(special(words, before, after).split())
+        return special(words, before, after)
     readings = _table().get(word)
     if readings is None:
         return _plural(word, before)
-    if before in _NOUN_CUES:
-        return readings[0]
-    if before in _VERB_CUES or (not before and after in _DETERMINERS):
-        return readings[1]
-    if word in ("close", "use", "house", "separate", "record") and after in _DETERMINERS - {"in"}:
-        return readings[1]
-    return readings[word in _VERB_FIRST]
+    with_object = word in ("close", "use", "house", "separate", "record") and after in _DETERMINERS - {"in"}
+    verb = before not in _NOUN_CUES and (word in _VERB_FIRST or with_object or is_verb(words, index))
+    return Chosen(f"{word}_{'vrb' if verb else 'nou'}", readings[verb])
 
 
 def is_verb(words: Sequence[str], index: int) -> bool:
@@ -130,52 +154,54 @@ def is_verb(words: Sequence[str], index: int) -> bool:
     return before not in _NOUN_CUES and (before in _VERB_CUES or (not before and after in _DETERMINERS))
 
 
-def _plural(word: str, before: str) -> tuple[str, ...] | None:
+def _plural(word: str, before: str) -> Chosen | None:
     """Read "records": the noun, or the verb after he, she, it and who."""
     readings = _table().get(word[:-1]) if word.endswith("s") and word != "houses" else None
-    return with_s(readings[before in ("he", "she", "it", "who", "which")]) if readings else None
+    if readings is None:
+        return None
+    verb = before in ("he", "she", "it", "who", "which")
+    return Chosen(f"{word}_{'vrb' if verb else 'nou'}", with_s(readings[verb]))
 
 
-def _read(words: Sequence[str], before: str, after: str) -> str:
-    if before in _PERFECT_CUES or any(word in _PAST_WORDS for word in words):
-        present = before in _VERB_CUES - {"i", "you", "we", "they", "who", "and"}
-        return "R IY1 D" if present else "R EH1 D"
-    return "R IY1 D"
+def _read(words: Sequence[str], before: str, after: str) -> Chosen:
+    perfect = before in _PERFECT_CUES or any(word in _PAST_WORDS for word in words)
+    past = perfect and before not in _VERB_CUES - {"i", "you", "we", "they", "who", "and"}
+    return Chosen("read_past", ("R", "EH1", "D")) if past else Chosen("read_present", ("R", "IY1", "D"))
 
 
-def _live(words: Sequence[str], before: str, after: str) -> str:
-    adjective = after in _LIVE_NOUNS or before in (
-        "a",
-        "the",
-        "went",
-        "goes",
-        "going",
-        "broadcast",
-        "streamed",
-        "recorded",
+def _live(words: Sequence[str], before: str, after: str) -> Chosen:
+    cues = ("a", "the", "went", "goes", "going", "broadcast", "streamed", "recorded")
+    adjective = after in _LIVE_NOUNS or before in cues
+    return Chosen("live_adj", ("L", "AY1", "V")) if adjective else Chosen("live_vrb", ("L", "IH1", "V"))
+
+
+def _lead(words: Sequence[str], before: str, after: str) -> Chosen:
+    metal = after in _LEAD_NOUNS or before in ("of", "molten")
+    return Chosen("lead_nou", ("L", "EH1", "D")) if metal else Chosen("lead_nou-vrb", ("L", "IY1", "D"))
+
+
+def _wound(words: Sequence[str], before: str, after: str) -> Chosen:
+    turned = after in ("up", "it", "down", "round", "around", "its", "through", "back")
+    return Chosen("wound_vrb", ("W", "AW1", "N", "D")) if turned else Chosen("wound_nou-vrb", ("W", "UW1", "N", "D"))
+
+
+def _used(words: Sequence[str], before: str, after: str) -> Chosen:
+    habit = after == "to" and before not in ("is", "was", "are", "were", "be", "been", "being")
+    return Chosen("used_to", ("Y", "UW1", "S", "T")) if habit else Chosen("used", ("Y", "UW1", "Z", "D"))
+
+
+def _bow(words: Sequence[str], before: str, after: str) -> Chosen:
+    knot = after in ("and", "tie", "ties") or before in ("his", "crossbow", "violin")
+    return Chosen("bow_nou-knot", ("B", "OW1")) if knot else Chosen("bow_nou-ship", ("B", "AW1"))
+
+
+def _minute(words: Sequence[str], before: str, after: str) -> Chosen:
+    small = before in ("very", "most", "so", "too", "more")
+    return (
+        Chosen("minute_adj", tuple("M AY0 N UW1 T".split()))
+        if small
+        else Chosen("minute", tuple("M IH1 N AH0 T".split()))
     )
-    return "L AY1 V" if adjective else "L IH1 V"
-
-
-def _lead(words: Sequence[str], before: str, after: str) -> str:
-    return "L EH1 D" if after in _LEAD_NOUNS or before in ("of", "molten") else "L IY1 D"
-
-
-def _wound(words: Sequence[str], before: str, after: str) -> str:
-    return "W AW1 N D" if after in ("up", "it", "down", "round", "around", "its", "through", "back") else "W UW1 N D"
-
-
-def _used(words: Sequence[str], before: str, after: str) -> str:
-    passive = before in ("is", "was", "are", "were", "be", "been", "being")
-    return "Y UW1 S T" if after == "to" and not passive else "Y UW1 Z D"
-
-
-def _bow(words: Sequence[str], before: str, after: str) -> str:
-    return "B OW1" if after in ("and", "tie", "ties") or before in ("his", "crossbow", "violin") else "B AW1"
-
-
-def _minute(words: Sequence[str], before: str, after: str) -> str:
-    return "M AY0 N UW1 T" if before in ("very", "most", "so", "too", "more") else "M IH1 N AH0 T"
 
 
 _SPECIAL = {"read": _read, "live": _live, "lead": _lead, "wound": _wound, "used": _used, "bow": _bow, "minute": _minute}

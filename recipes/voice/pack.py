@@ -2,9 +2,9 @@
 
     python -m deepvoice.recipes.voice.pack RUNS --out deepvoice/voices/heart [--name heart] [--scores FILE.json ...]
 
-RUNS has a folder for each module with its `last.pt`: segmentation, grapheme_to_phoneme, duration, f0, conditioner and
-vocoder. The averaged weights are packed, as float16. Modules that were trained on other features or another phone set
-are refused.
+RUNS has a folder for each module with its `last.pt`: segmentation, homographs, grapheme_to_phoneme, duration, f0,
+conditioner and vocoder. The averaged weights are packed, as float16. Modules that were trained on other features or
+another phone set are refused.
 """
 
 import argparse
@@ -23,17 +23,16 @@ from deepvoice.errors import ConfigError, DeepVoiceError, VoiceError
 from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.text.phones import phone_set_hash
-from deepvoice.voice import MODULES, SynthesisDefaults
+from deepvoice.voice import MODULES, TEXT, SynthesisDefaults
 from deepvoice.voice_writer import write_voice
 
-CHECKPOINTS = ("segmentation", "grapheme_to_phoneme", "duration", "f0", "conditioner", "vocoder")
-TEXT_ONLY = ("grapheme_to_phoneme",)  # learns from words alone, so it has no features
+CHECKPOINTS = ("segmentation", "homographs", "grapheme_to_phoneme", "duration", "f0", "conditioner", "vocoder")
 MAX_BYTES = 12_000_000  # of a voice folder
 _HISTORY_POINTS = 12  # rows of each module's log kept as its training history
 
 
 def read_checkpoints(runs: Path) -> dict[str, dict[str, Any]]:
-    """Read the six checkpoints; raises VoiceError for a missing one and for hashes that differ."""
+    """Read the checkpoints of all modules; raises VoiceError for a missing one and for hashes that differ."""
     states = {}
     for module in CHECKPOINTS:
         path = runs / module / "last.pt"
@@ -52,7 +51,7 @@ def check_hashes(metas: Mapping[str, Mapping[str, Any]]) -> str:
     wrong = {module: found for module, found in phones.items() if found != phone_set_hash()}
     if wrong:
         raise VoiceError(f"trained on another phone set than {phone_set_hash()}: {wrong}; train these modules again")
-    features = {module: str(meta.get("features")) for module, meta in metas.items() if module not in TEXT_ONLY}
+    features = {module: str(meta.get("features")) for module, meta in metas.items() if module not in TEXT}
     if len(set(features.values())) != 1:
         raise VoiceError(f"the modules were trained on different features: {features}; train those that differ again")
     return next(iter(features.values()))

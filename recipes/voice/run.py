@@ -1,6 +1,7 @@
 """Every stage from prompts to a packed voice.
 
-    python -m deepvoice.recipes.voice.run PROMPTS --work DIR --out deepvoice/voices/heart [--from STAGE] [--to STAGE]
+    python -m deepvoice.recipes.voice.run PROMPTS --homographs SENTENCES.tsv --work DIR --out deepvoice/voices/heart
+        [--from STAGE] [--to STAGE]
 
 A stage is a few commands of the other recipes. When they have all succeeded, a marker is left in DIR/done; a later run
 skips the stage. `--from STAGE` does that stage and all after it again (training resumes from its checkpoints), `--to`
@@ -23,9 +24,10 @@ Command = tuple[str, ...]  # module below deepvoice.recipes, then its arguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where everything lies: the prompts, the work folder's parts and the voice."""
+    """Where everything lies: prompts, sentences with homographs, the work folder's parts and the voice."""
 
     prompts: Path
+    homographs: Path
     work: Path
     voice: Path
 
@@ -60,6 +62,12 @@ def prepare_and_train(module: str, *source: str) -> Callable[[Places], list[Comm
         ]
 
     return commands
+
+
+def homographs(places: Places) -> list[Command]:
+    """Learn which reading of a homograph a sentence means."""
+    out = str(places.runs / "homographs")
+    return [("homographs.train", str(places.homographs), "--text", str(places.prompts), "--out", out)]
 
 
 def corpus(places: Places) -> list[Command]:
@@ -101,6 +109,8 @@ def evaluate(places: Places) -> list[Command]:
         truth = () if module == "grapheme_to_phoneme" else ("--truth", manifest)
         command = (f"{module}.evaluate", "--data", data, "--checkpoint", places.checkpoint(module), *truth)
         commands.append((*command, "--json", places.scores(module)))
+    checkpoint, scores = places.checkpoint("homographs"), places.scores("homographs")
+    commands.append(("homographs.evaluate", str(places.homographs), "--checkpoint", checkpoint, "--json", scores))
     checkpoint, scores = places.checkpoint("vocoder"), places.scores("vocoder")
     commands.append(("vocoder.evaluate", manifest, "--checkpoint", checkpoint, "--json", scores))
     return commands
@@ -114,6 +124,7 @@ def pack(places: Places) -> list[Command]:
 
 STAGES: dict[str, Callable[[Places], list[Command]]] = {
     "grapheme_to_phoneme": prepare_and_train("grapheme_to_phoneme"),  # first: the corpus asks it for unknown words
+    "homographs": homographs,
     "corpus": corpus,
     "features": features,
     "segmentation": segmentation,
@@ -174,15 +185,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("prompts", type=Path, help="a text file with a sentence a line, or LJSpeech's metadata.csv")
+    parser.add_argument(
+        "--homographs", type=Path, required=True, metavar="FILE", help="sentences, see recipes/homographs"
+    )
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpus, checkpoints, markers")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the voice folder to write")
     parser.add_argument("--from", dest="first", choices=list(STAGES), help="begin with this stage, even if it is done")
     parser.add_argument("--to", dest="last", choices=list(STAGES), help="end after this stage")
     arguments = parser.parse_args(argv)
     try:
-        run(
-            Places(prompts=arguments.prompts, work=arguments.work, voice=arguments.out), arguments.first, arguments.last
+        places = Places(
+            prompts=arguments.prompts, homographs=arguments.homographs, work=arguments.work, voice=arguments.out
         )
+        run(places, arguments.first, arguments.last)
     except ValueError as error:
         parser.error(str(error))
     except subprocess.CalledProcessError as error:

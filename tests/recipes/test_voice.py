@@ -15,7 +15,7 @@ from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
 from deepvoice.recipes.voice.run import STAGES, Places, run, select
 from deepvoice.text.phones import phone_set_hash
-from deepvoice.voice import SynthesisDefaults, load_voice, read_manifest
+from deepvoice.voice import MODULES, SynthesisDefaults, load_voice, read_manifest
 
 META = {"features": "0123456789abcdef", "phones": phone_set_hash()}
 
@@ -23,7 +23,7 @@ META = {"features": "0123456789abcdef", "phones": phone_set_hash()}
 @pytest.fixture
 def runs(tmp_path, tiny_voice):
     """Checkpoints with the weights of the miniature voice."""
-    folder = load_voice(tiny_voice, ("segmentation", "grapheme_to_phoneme", "duration", "f0", "vocoder"))
+    folder = load_voice(tiny_voice, tuple(MODULES))
     for module in CHECKPOINTS:
         source = "vocoder" if module == "conditioner" else module
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in folder.tensors[source].items()}
@@ -41,6 +41,12 @@ def runs(tmp_path, tiny_voice):
             '{"step": 1, "loss": 2.0}\n{"step": 3, "held_out": 1.5}\n'
         )
     return tmp_path / "runs"
+
+
+def places_in(folder):
+    return Places(
+        prompts=folder / "prompts.txt", homographs=folder / "h.tsv", work=folder / "work", voice=folder / "voice"
+    )
 
 
 def packed(runs, out):
@@ -81,13 +87,13 @@ def test_modules_that_do_not_fit_are_refused(runs, tmp_path):
 
 
 def test_stages_leave_markers_and_are_skipped(tmp_path):
-    places = Places(prompts=tmp_path / "prompts.txt", work=tmp_path / "work", voice=tmp_path / "voice")
+    places = places_in(tmp_path)
     commands = []
     assert run(places, execute=commands.append) == list(STAGES)
     assert [command[0] for command in commands][:3] == [
         "grapheme_to_phoneme.prepare",
         "grapheme_to_phoneme.train",
-        "corpora.teacher",
+        "homographs.train",
     ]
     assert run(places, execute=commands.append) == []
     assert run(places, "vocoder", "evaluate", commands.append) == ["vocoder", "evaluate"]
@@ -106,7 +112,7 @@ def test_stages_leave_markers_and_are_skipped(tmp_path):
 def test_every_command_of_the_stages_exists(tmp_path):
     import importlib.util
 
-    places = Places(prompts=tmp_path / "prompts.txt", work=tmp_path / "work", voice=tmp_path / "voice")
+    places = places_in(tmp_path)
     for stage in STAGES.values():
         for command in stage(places):
             assert importlib.util.find_spec(f"deepvoice.recipes.{command[0]}"), command[0]

@@ -5,12 +5,13 @@ import pytest
 import torch
 
 from deepvoice.audio.companding import expand
-from deepvoice.configs import GraphemeToPhonemeConfig, VocoderConfig
+from deepvoice.configs import GraphemeToPhonemeConfig, HomographConfig, VocoderConfig
 from deepvoice.kernels import wavenet as wavenet_kernel
 from deepvoice.models.conditioner import Conditioner
 from deepvoice.models.duration import Duration
 from deepvoice.models.f0 import F0
 from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme
+from deepvoice.models.homographs import Homographs
 from deepvoice.models.segmentation import Segmentation
 from deepvoice.models.vocoder import Signals, WaveNet, predict
 from deepvoice.networks.conditioner import frame_inputs
@@ -18,20 +19,28 @@ from deepvoice.networks.vocoder import CONDITIONER, VocoderNetwork
 from deepvoice.voice import MODULES, expected_shapes
 
 UNITS = ("", "AH0", "T")
+WORDS = {"read": ("past R EH1 D", "present R IY1 D")}
 
 
 def torch_modules(module, config):
     """The torch modules of one module of a voice, by the prefix of their tensors."""
     if module == "vocoder":
         return {"": WaveNet(config), CONDITIONER: Conditioner(config.conditioner, config.mel.bands)}
-    kinds = {"segmentation": Segmentation, "grapheme_to_phoneme": GraphemeToPhoneme, "duration": Duration, "f0": F0}
+    kinds = {
+        "segmentation": Segmentation,
+        "homographs": Homographs,
+        "grapheme_to_phoneme": GraphemeToPhoneme,
+        "duration": Duration,
+        "f0": F0,
+    }
     return {"": kinds[module](config)}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_names_and_shapes(module):
     kind = MODULES[module][0]
-    config = kind(units=UNITS) if kind is GraphemeToPhonemeConfig else kind()
+    needed = {GraphemeToPhonemeConfig: {"units": UNITS}, HomographConfig: {"words": WORDS}}
+    config = kind(**needed.get(kind, {}))
     found = {
         prefix + name: tuple(tensor.shape)
         for prefix, network in torch_modules(module, config).items()

@@ -1,0 +1,1 @@
+"""Homographs: which reading of "read", "lead" or "record" a sentence means."""
