@@ -113,7 +113,7 @@ class Turns:
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():  # the turn came as the client left
                 self._pass_on()
-            else:
+            with contextlib.suppress(ValueError):  # it may have been passed over already
                 self._queue.remove(place)
             raise
         finally:

@@ -60,6 +60,10 @@ class ApiError(HTTPException):
         return JSONResponse(self.body(), self.status, self.headers)
 
 
+class BrokenOffError(Exception):
+    """An answer that has begun cannot go on: the connection is closed, a clean break and not an end."""
+
+
 def shown(value: object) -> str:
     """Return a value for a message: short, and printable."""
     text = repr(value)

@@ -42,12 +42,18 @@ def configure(level: str, log_text: bool) -> None:
     """Send the logs of the server and of the libraries below it to standard error as JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter(log_text))
+    handler.addFilter(_is_news)
     for name in _OURS:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
         logger.setLevel(level.upper())
     logging.getLogger("uvicorn.access").handlers = []  # the access line is ours: it has the request's id
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a line says something: connections that we break off are no errors of the server."""
+    return not (record.exc_info and record.exc_info[0] is not None and record.exc_info[0].__name__ == "BrokenOffError")
 
 
 def log(event: str, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:

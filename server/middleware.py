@@ -13,7 +13,7 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepvoice.server.errors import ApiError
+from deepvoice.server.errors import ApiError, BrokenOffError
 from deepvoice.server.logs import log
 from deepvoice.server.metrics import Metrics
 from deepvoice.server.settings import Settings
@@ -74,11 +74,15 @@ class Gate:
             self._admit(scope, headers)
             await self._app(scope, exchange.receive, exchange.send)
         except ApiError as error:
+            if exchange.status:
+                raise BrokenOffError from None
             await exchange.answer(error)
+        except BrokenOffError:
+            raise
         except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, the client gets an error object
             log("internal error", level=40, error=error, request_id=request_id)
             if exchange.status:
-                raise _AlreadySentError from None  # the server closes the connection: a clean break, not an end
+                raise BrokenOffError from None
             await exchange.answer(ApiError(500, f"internal error; the log has it under {request_id}", code="internal"))
         finally:
             self._state.requests -= 1
@@ -114,10 +118,6 @@ class Gate:
         facts = {"method": scope["method"], "path": scope["path"][:200], "status": status, "client": client}
         level = 10 if scope["path"] in _QUIET else 20
         log("request", level=level, **entry, **facts, seconds=round(seconds, 4), bytes=exchange.sent)
-
-
-class _AlreadySentError(Exception):
-    """Makes the server close a connection whose answer has begun."""
 
 
 class _Exchange:
@@ -185,9 +185,8 @@ class _Exchange:
         await self._send(message)
 
     async def answer(self, error: ApiError) -> None:
-        """Send an error as the whole answer, unless one has begun."""
-        if not self.status:
-            await error.response()(self._scope, self.receive, self.send)
+        """Send an error as the whole answer."""
+        await error.response()(self._scope, self.receive, self.send)
 
 
 def bearer(headers: Headers) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 import h11
 from starlette.types import Message, Receive, Scope, Send
 
+from deepvoice.server.errors import BrokenOffError
+from deepvoice.server.logs import log
+
 _PIECE = 1 << 16  # bytes read at a time
 _HOP_HEADERS = (b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"content-length", b"te")
 
@@ -32,7 +35,7 @@ async def read_body(receive: Receive) -> bytes:
 async def forward(path: str, scope: Scope, body: bytes, send: Send) -> bool:
     """Let the worker behind `path` answer a request; False when it failed before any of the answer came.
 
-    Raises BrokenError when it fails later: what has been sent cannot be taken back.
+    Raises BrokenOffError when it fails later: what has been sent cannot be taken back.
     """
     began = False
     try:
@@ -46,7 +49,8 @@ async def forward(path: str, scope: Scope, body: bytes, send: Send) -> bool:
     except (OSError, BrokenError, h11.RemoteProtocolError):
         if not began:
             return False
-        raise BrokenError("the worker ended while it was answering") from None
+        log("a worker ended while it was answering", level=30, request_id=scope["state"]["log"]["request_id"])
+        raise BrokenOffError from None
     await send({"type": "http.response.body", "body": b"", "more_body": False})
     return True
 

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 from deepvoice.server.metrics import merge
 
 BODY = {"model": "m", "voice": "alloy", "input": "The ferry leaves at dawn.", "response_format": "pcm"}
-LONG = {**BODY, "input": "The ferry leaves at dawn. " * 60}
+LONG = {**BODY, "input": "The ferry leaves at dawn. " * 150}
 
 
 class Fleet:
@@ -60,9 +60,9 @@ class Fleet:
     def stuck(self):
         """Begin a long answer and read nothing; returns the connection."""
         connection = socket.create_connection(("127.0.0.1", httpx.URL(self.url).port), timeout=60)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         body = json.dumps(LONG)
-        head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
+        head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n"
         connection.sendall(f"{head}content-type: application/json\r\n\r\n{body}".encode())
         return connection
 
