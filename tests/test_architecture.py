@@ -68,6 +68,7 @@ RULES = {
     "resume": ({"__version__", "audio", "options", "pipeline", "voice"}, set()),
     "batch": ({"audio", "errors", "options", "resume", "timings"}, set()),
     "book": (BASE | {"audio", "book", "options", "resume", "text", "workers"}, {"numpy", "soundfile", "pypdf", "ray"}),
+    "integrations": ({"audio", "errors", "pipeline", "stream", "voice"}, {"numpy"}),
     "commands": (None, SPEAKING),
     "cli": ({"commands", "errors", "__version__"}, set()),
     "errors": (set(), set()),

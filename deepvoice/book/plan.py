@@ -66,7 +66,8 @@ def piece_options(options: "OptionValues", marked: bool) -> "OptionValues":
 
 def _pieces(chapter: Chapter) -> Iterator[tuple[str, tuple[tuple[int, float], ...]]]:
     """Yield text and breaks of the pieces of a chapter."""
-    text, breaks = "", []
+    text = ""
+    breaks: list[tuple[int, float]] = []
     for block, gap in _with_gaps(chapter.blocks):
         if text and len(text) + len(block) > _PIECE:
             yield text, tuple(breaks)

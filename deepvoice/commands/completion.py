@@ -116,7 +116,7 @@ def _subcommands(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 def _plain(text: str) -> str:
     """Leave out what zsh reads as syntax inside a description."""
-    return text.translate(str.maketrans({"[": "(", "]": ")", ":": ";"}))
+    return text.translate(str.maketrans("[]:", "();"))
 
 
 def _quoted(text: str) -> str:

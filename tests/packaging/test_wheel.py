@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED = {".py", ".pyi", ".so", ".pyd", ".toml", ".json", ".typed", ".safetensors", ".bin", ".txt", ".md", ".png", ""}
+ALLOWED = {".py", ".pyi", ".so", ".pyd", ".toml", ".json", ".typed", ".safetensors", ".bin", ".txt", ".md", ".png", ".conf", ""}
 
 
 def test_dependencies_are_ranges():

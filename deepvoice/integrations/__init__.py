@@ -1,0 +1,1 @@
+"""Other programs that speak with deepvoice."""
