@@ -1,7 +1,6 @@
 """Text that arrives in pieces: sentences are spoken as they become complete, with the samples of the whole text."""
 
 import queue
-import re
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -13,46 +12,38 @@ from deepvoice.server.bridge import Bridge
 from deepvoice.server.engine import Engine, ServedVoice
 from deepvoice.server.errors import ApiError
 from deepvoice.server.speaking import AHEAD_SECONDS, Part, Result, parts
-from deepvoice.text import sentences
-
-_ENDED = re.compile(r"[.!?][\"')\]}*_”’]*\s+$")
-_MARKS = 40  # characters in which the end of a sentence and the space after it lie
-_BEGUN = re.compile(r"\S+\s")  # a whole word: only then it is sure that the sentence before has ended
+from deepvoice.text.streaming import Splitter
 
 
 class SentenceFeed:
-    """Cuts a growing text where a sentence has ended and the next one has begun."""
+    """Cuts a growing text where a sentence has ended and the next one has begun.
+
+    The white space between two pieces goes with the second: a blank line is how it is known to open a paragraph.
+    """
 
     def __init__(self) -> None:
-        self._text = ""
+        self._splitter = Splitter()
+        self._space = ""
+        self._held = 0  # characters
 
     def __len__(self) -> int:
-        return len(self._text)
+        return self._held
 
     def add(self, text: str) -> str:
         """Append text and return the sentences that are complete now, perhaps none."""
-        self._text += text
-        if not any(character.isspace() for character in text):
-            return ""  # no word has ended
-        cut = 0
-        for span in sentences.split(self._text):
-            if _BEGUN.match(self._text, span.start) and self._is_sure(span.start):
-                cut = span.start
-        return self._take(cut)
-
-    def _is_sure(self, cut: int) -> bool:
-        """Whether more text cannot move a sentence end: it has a mark, or is a cut in a sentence that is too long."""
-        if _ENDED.search(self._text, max(0, cut - _MARKS), cut):
-            return any(map(str.isalnum, self._text[:cut]))
-        return len(self._text) >= 2 * sentences.SENTENCE_CHARS and cut >= sentences.SENTENCE_CHARS // 2
+        self._held += len(text)
+        return self._take("".join(part.text for part in self._splitter.feed(text)), last=False)
 
     def flush(self) -> str:
         """Return all that is left."""
-        return self._take(len(self._text))
+        return self._take("".join(part.text for part in self._splitter.finish()), last=True)
 
-    def _take(self, cut: int) -> str:
-        ready, self._text = self._text[:cut], self._text[cut:]
-        return ready
+    def _take(self, ready: str, last: bool) -> str:
+        ready = self._space + ready
+        text = ready if last else ready.rstrip()
+        self._space = ready[len(text) :]
+        self._held -= len(text)
+        return text
 
 
 class TextSession:
@@ -119,7 +110,7 @@ class TextSession:
         return self._bridge.__aiter__()
 
     def _pass_on(self, text: str) -> None:
-        if text.strip():
+        if text:
             self._waiting += len(text)
             self._texts.put(text)
 
@@ -127,15 +118,17 @@ class TextSession:
         """Speak until the end of the text: the session's thread."""
         before: SpeechStream | None = None
         refused: TextError | None = None
+        silent = ""  # pieces with nothing speakable, which are dropped as in a whole text
         metrics = self._engine.metrics
         try:
             while (text := self._texts.get()) is not None:
                 arrived = time.perf_counter()
                 self._waiting -= len(text)
                 try:
-                    before = self._speak_piece(text, before, bridge, arrived)
-                except TextError as error:  # nothing speakable in this piece; in a whole text it would be dropped
-                    refused = error
+                    before = self._speak_piece(silent + text, before, bridge, arrived)
+                    silent = ""
+                except TextError as error:
+                    refused, silent = error, silent + text
             if before is None:
                 raise refused or TextError("the text is empty; send at least one word")
             bridge.put(Part(audio=self._encoder.finish()), 0.0)

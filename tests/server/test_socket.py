@@ -141,14 +141,12 @@ def test_the_feed_cuts_only_between_sentences():
     feed = SentenceFeed()
     out = [piece for character in TEXT if (piece := feed.add(character))]
     assert "".join(out) + feed.flush() == TEXT
-    assert out[0] == "It was Dr. Smith who paid $3.50 in the U.S. Army store. "
-    assert all(piece.rstrip()[-1] in ".?!" for piece in out)
-    assert feed.flush() == ""
+    assert out[0] == "It was Dr. Smith who paid $3.50 in the U.S. Army store."
+    assert all(piece[-1] in ".?!" for piece in out)
+    assert feed.flush() == "" and len(feed) == 0
 
 
 def test_a_text_without_an_end_is_cut_where_the_whole_text_is(server, tiny):
     endless = "word " * 700
     audio, _ = converse(server.url, start(), *[text(endless[i : i + 50]) for i in range(0, len(endless), 50)], END)
     assert audio == to_pcm16(tiny.table["tiny"].speak(endless).samples).tobytes()
-    feed = SentenceFeed()
-    assert max(len(feed) for _ in range(1000) if feed.add("word ") is not None) < 3000
