@@ -21,9 +21,9 @@ from deepvoice.text.phones import base
 _BEGIN, _END = "\x01", "\x02"
 _FIRST = 256  # code points below are free for marks
 _LETTERS = 128  # a letter is one ASCII character
-PRUNED_ORDER = 5  # of the compiled model: longer ones read no better
-THRESHOLD = 5.0  # natural logarithm: what a gram must be worth over all training words to be kept
-WEIGHT = 0.4  # of the log probability beside the network's; chosen on the dev words
+ORDER = 6  # longer sequences read no better
+THRESHOLD = 1.2  # natural logarithm: what a gram must be worth over all training words to be kept
+WEIGHT = 0.35  # of the log probability beside the network's; chosen on the dev words
 
 
 class Graphones:
@@ -61,7 +61,7 @@ def without_stress(unit: str) -> str:
 class JointModel:
     """log P(graphones of a word), interpolated Kneser-Ney."""
 
-    def __init__(self, words: Iterable[str], order: int = 6) -> None:
+    def __init__(self, words: Iterable[str], order: int = ORDER) -> None:
         """Count.
 
         words: graphone strings of the training words
@@ -163,25 +163,27 @@ def _with_backoff(kept: Iterable[str], value: Mapping[str, float]) -> dict[str, 
 
 
 def training_words(entries: Sequence[Entry], graphones: Graphones, units: Sequence[str]) -> list[str]:
-    """Return the graphone strings of the training words; of relabelled ones the likeliest only."""
+    """Return the graphone strings of the training words."""
     ids = {unit: i for i, unit in enumerate(units)}
     words: list[str] = []
     for entry in entries:
         if entry.split == "train":
-            said = entry.units[:1] if entry.weights else entry.units
-            words += dict.fromkeys(graphones.encode(entry.word, [ids[unit] for unit in row]) for row in said)
+            words += dict.fromkeys(graphones.encode(entry.word, [ids[unit] for unit in said]) for said in entry.units)
     return words
 
 
 def compile_model(entries: Sequence[Entry], units: Sequence[str], threshold: float = THRESHOLD) -> bytes:
-    """Return the compiled file of `deepvoice.text.analogy` for the training words."""
+    """Return the compiled file of `deepvoice.text.analogy` for the dictionary's own training words.
+
+    The network has learnt what the other lists' words have to say; the memory is better without them.
+    """
     graphones = Graphones(units)
-    words = training_words(entries, graphones, units)
-    kept = JointModel(words, PRUNED_ORDER).pruned(words, threshold)
+    words = training_words([entry for entry in entries if not entry.extra], graphones, units)
+    kept = JointModel(words, ORDER).pruned(words, threshold)
     signs = sorted({sign for gram in kept for sign in gram} - {_BEGIN, _END})
     numbers = {_BEGIN: BEGIN, _END: END} | {sign: i for i, sign in enumerate(signs, FIRST_TOKEN)}
     grams = {tuple(numbers[sign] for sign in gram): values for gram, values in kept.items()}
-    return pack(PRUNED_ORDER, [graphones.decode(sign) for sign in signs], grams, weight=WEIGHT)
+    return pack(ORDER, [graphones.decode(sign) for sign in signs], grams, weight=WEIGHT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

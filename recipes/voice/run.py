@@ -50,18 +50,32 @@ class Places:
         return str(self.work / "scores" / f"{module}.json")
 
 
-def prepare_and_train(module: str, *source: str) -> Callable[[Places], list[Command]]:
+def prepare_and_train(module: str) -> Callable[[Places], list[Command]]:
     """Commands of the modules whose recipes have a prepare step that writes a data folder."""
 
     def commands(places: Places) -> list[Command]:
         data, run = str(places.work / "data" / module), str(places.runs / module)
-        manifest = (str(places.manifest),) if source else ()
         return [
-            (f"{module}.prepare", *manifest, "--out", data),
+            (f"{module}.prepare", str(places.manifest), "--out", data),
             (f"{module}.train", "--data", data, "--out", run),
         ]
 
     return commands
+
+
+def grapheme_to_phoneme(places: Places) -> list[Command]:
+    """Train once on the words as listed, then on words that the first run has labelled."""
+    module = "grapheme_to_phoneme"
+    data, relabelled = (str(places.work / "data" / name) for name in (module, f"{module}_relabelled"))
+    first, start = str(places.runs / f"{module}_first"), places.checkpoint(f"{module}_first")
+    config = str(Path(__file__).parents[1] / module / "distil.toml")
+    again = ("--data", relabelled, "--out", str(places.runs / module), "--start", start, "--config", config)
+    return [
+        (f"{module}.prepare", "--teacher-lexicon", "--out", data),
+        (f"{module}.train", "--data", data, "--out", first),
+        (f"{module}.relabel", "--data", data, "--teacher", start, "--names", "--out", relabelled),
+        (f"{module}.train", *again),
+    ]
 
 
 def homographs(places: Places) -> list[Command]:
@@ -123,14 +137,14 @@ def pack(places: Places) -> list[Command]:
 
 
 STAGES: dict[str, Callable[[Places], list[Command]]] = {
-    "grapheme_to_phoneme": prepare_and_train("grapheme_to_phoneme"),  # first: the corpus asks it for unknown words
+    "grapheme_to_phoneme": grapheme_to_phoneme,  # first: the corpus asks it for unknown words
     "homographs": homographs,
     "corpus": corpus,
     "features": features,
     "segmentation": segmentation,
     "align": align,
-    "duration": prepare_and_train("duration", "manifest"),
-    "f0": prepare_and_train("f0", "manifest"),
+    "duration": prepare_and_train("duration"),
+    "f0": prepare_and_train("f0"),
     "vocoder": vocoder,
     "evaluate": evaluate,
     "pack": pack,

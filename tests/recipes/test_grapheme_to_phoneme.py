@@ -207,7 +207,7 @@ def test_relabel_and_graphones_commands(tmp_path, monkeypatch, capsys):
     words = {entry.word for entry in read(tmp_path / "more")[0]}
     assert {entry.word for entry in entries} <= words <= {entry.word for entry in entries} | {"katdis", "dobbit"}
     assert graphones_main(["--data", str(tmp_path / "more"), "--out", str(tmp_path / "graphones.bin")]) == 0
-    assert Compiled(tmp_path / "graphones.bin").order == 5
+    assert Compiled(tmp_path / "graphones.bin").order == 6
     assert "bytes" in capsys.readouterr().out
 
 
@@ -251,7 +251,7 @@ def test_joint_model_is_a_distribution_and_prefers_what_it_saw():
 def test_compiled_graphones_say_what_the_counted_ones_do(tmp_path):
     entries, units = build(made_up_words(), min_count=1)
     graphones = Graphones(units)
-    model = JointModel(training_words(entries, graphones, units), 5)
+    model = JointModel(training_words(entries, graphones, units))
     (tmp_path / "all.bin").write_bytes(compile_model(entries, units, threshold=-math.inf))
     (tmp_path / "few.bin").write_bytes(compile_model(entries, units))
     assert (tmp_path / "few.bin").stat().st_size < (tmp_path / "all.bin").stat().st_size
