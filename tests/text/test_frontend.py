@@ -12,7 +12,7 @@ from deepvoice.text.phones import ENDS, SYMBOLS
 TEXTS = [
     "Dr. Smith paid $3.50 for 2 lbs. of “Café” beans on Jan. 5, 2026 — twice!",
     "你好 world ✅ it wasn’t 3½ miles; see www.example.com (or not).",
-    "Apples\nBananas\n\nThe FBI's CEOs met at 5pm.\n\nzxqv brillig",
+    "Apples\nBananas\n\nThe FBI's CEOs met at 5pm.\n\nzoxquav brillig",
 ]
 
 
@@ -52,7 +52,7 @@ def test_sequences_are_what_the_networks_expect(front_end, text):
 
 
 def test_sources(front_end):
-    (sentence,) = front_end.analyse("The emoji of FBI zxqv cat.").sentences
+    (sentence,) = front_end.analyse("The emoji of FBI zoxquav cat.").sentences
     assert [w.source for w in sentence.words] == ["weak", "supplement", "weak", "letters", "g2p", "lexicon"]
 
 
@@ -99,16 +99,16 @@ def test_pauses_collapse_to_the_strongest(front_end):
 
 
 def test_unknown_words_go_to_the_model_once_and_in_one_batch(front_end, g2p):
-    text = "Zxqv met brillig. Zxqv left the blorft.\n\nBrillig stayed."
+    text = "Zoxquav met brillig. Zoxquav left the blorft.\n\nBrillig stayed."
     report = front_end.analyse(text).report
-    assert g2p.calls == [["zxqv", "brillig", "blorft"]] and report.unknown == ("zxqv", "brillig", "blorft")
-    front_end.analyse("zxqv")
+    assert g2p.calls == [["zoxquav", "brillig", "blorft"]] and report.unknown == ("zoxquav", "brillig", "blorft")
+    front_end.analyse("zoxquav")
     assert len(g2p.calls) == 1
 
 
 def test_the_possessive_of_an_unknown_word_is_regular(front_end, g2p):
-    (sentence,) = front_end.analyse("Zxqv, zxqv's.").sentences
-    assert g2p.calls == [["zxqv"]] and sentence.words[1].phones == (*sentence.words[0].phones, "S")
+    (sentence,) = front_end.analyse("Zoxquav, zoxquav's.").sentences
+    assert g2p.calls == [["zoxquav"]] and sentence.words[1].phones == (*sentence.words[0].phones, "S")
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_the_possessive_of_an_unknown_word_is_regular(front_end, g2p):
 )
 def test_the_model_is_held_to_the_phone_set(lexicon, answer, message):
     with pytest.raises(VoiceError, match=message):
-        FrontEnd(lexicon, lambda words: answer).analyse("zxqv")
+        FrontEnd(lexicon, lambda words: answer).analyse("zoxquav")
 
 
 def test_a_word_that_the_model_leaves_empty_is_spelled(lexicon):
-    (sentence,) = FrontEnd(lexicon, lambda words: [()]).analyse("zxqv").sentences
+    (sentence,) = FrontEnd(lexicon, lambda words: [()]).analyse("zoxquav").sentences
     assert sentence.words[0].source == "letters" and len(sentence.words[0].phones) > 6
 
 
