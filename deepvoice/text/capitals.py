@@ -51,8 +51,8 @@ def read_capitals(
     if match[1] and not match[2] and base[-1] == "S" and base[:-1] in INITIALISMS and base not in INITIALISMS:
         base, suffix = base[:-1], "'s"
     lower = base.lower()
-    if "acronym" not in off and base in ACRONYMS:
-        return None
+    if base in ACRONYMS:
+        return None if "acronym" not in off else (base, suffix)
     if shouted and "shout" not in off and (lower in EMPHATIC or lower in ("us", "it", "am", "id", "pm")):
         return (base, suffix) if lower in ("id", "pm") else None
     if base in INITIALISMS:
@@ -140,5 +140,5 @@ def _read_alone(scanner: "Scanner", numeral: str, value: str, end: int) -> str |
     bracketed = scanner.before == "(" and text[end : end + 1] == ")"
     if len(numeral) > 1 and bracketed and set(numeral.upper()) <= set("IVX"):
         return say.cardinal(value)
-    heads = start == 0 and _SURE.fullmatch(numeral) and text[end : end + 1] in ("", ".", ")", ":")
+    heads = start == 0 and len(numeral) > 1 and _SURE.fullmatch(numeral) and text[end : end + 1] in ("", ".", ")", ":")
     return say.cardinal(value) if heads else None

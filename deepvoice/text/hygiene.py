@@ -16,6 +16,7 @@ from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 
 APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
 QUOTES = "“”„‟«»‹›″〝〞＂"
+SEEN = "™®℠†‡¶"  # not said, but listed
 KEPT = frozenset(
     "–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰∓≅≡≪≫∛₩₽₺₪₫₱₿₴₦฿∑∏∫∂∇∪∩∈∉⊂⊆∅∀∃¬∧∨⊥∥∠∝∴∵♯♭"
 )  # symbols that the normaliser reads itself
@@ -31,7 +32,7 @@ _LATIN |= {"ŋ": "ng", "ə": "e", "ŧ": "t", "ĸ": "k", "ſ": "s"}
 _REPLACED = {
     **dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(QUOTES, '"'), **dict.fromkeys("‣◦▪●", "•"),
     **dict.fromkeys("‐‑−﹣－⁃", "-"), "‒": "–", "―": "—", "⸺": "—", "…": "...", "‥": "..", "⁄": "/", "∕": "/", "∗": "*",
-    "·": " ", "μ": "µ", "ˊ": "'", "⋅": "×", "∼": "~", "№": "No.", "©": " copyright ", **dict.fromkeys("™®℠†‡¶\t", " "),
+    "·": " ", "μ": "µ", "ˊ": "'", "⋅": "×", "∼": "~", "№": "No.", "©": " copyright ", **dict.fromkeys(SEEN + "\t", " "),
     **dict.fromkeys("\u2028\x0b\x85", "\n"), **dict.fromkeys("\u2029\x0c", "\n\n"),
 }  # fmt: skip
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
@@ -153,6 +154,7 @@ class _Builder:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.dropped: list[tuple[int, int, str]] = []
+        self.seen: list[tuple[int, int, str, str]] = []
 
     def add(self, piece: str, start: int, end: int) -> None:
         self.pieces.append(piece)
@@ -186,6 +188,8 @@ class _Builder:
             piece, reason = _replacement(text[i : min(j, i + 8)])
             if reason:
                 self.drop(i, j, reason, piece)
+            elif char in SEEN:
+                self.seen.append((self.offset + i, self.offset + j, text[i:j], ""))
             self.add(piece, i, j)
             i = j
 
@@ -219,9 +223,10 @@ def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS, *,
     dropped = tuple(
         Dropped(offset + start, offset + end, text[start:end], reason) for start, end, reason in builder.dropped
     )
-    normalised = tuple(
+    rewritten = [
         (offset + e.start, offset + e.end, text[e.start : e.end], e.text.strip(" \n" + STARTS))
         for e in changes
         if e.listed
-    )
+    ]
+    normalised = tuple(sorted(rewritten + builder.seen))
     return CleanText("".join(builder.pieces), builder.starts, builder.ends, dropped, normalised)

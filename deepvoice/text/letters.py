@@ -21,6 +21,7 @@ _WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the 
 _DOTTED = re.compile(r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|[A-Z]\.[A-Z](?![A-Za-z])")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_DOTTED_VERSION = re.compile(r"\d+\.\d")
 _INITIAL = re.compile(r"\.\s?[A-Z]")
 
 
@@ -171,6 +172,9 @@ def _read_single_letter(scanner: Scanner, word: str, end: int) -> None:
     if word in "IVX" and (roman := read_roman(scanner, word, end)) is not None:
         scanner.say(roman, end)
         scanner.after_roman = True
+        return
+    if word == "v" and _DOTTED_VERSION.match(text, end) and scanner.options.reads("version"):
+        scanner.say("version", end)
         return
     glued = following.isdigit() or scanner.before.isdigit() or following == "&" or scanner.before == "&"
     initial = word.isupper() and following == "." and _INITIAL.match(text, end) is not None

@@ -111,7 +111,7 @@ def _read_dash(scanner: Scanner, char: str, run: int) -> None:
         scanner.say("dash " * (run - position), run)
         return
     if run > position + 1 or char == "—":
-        scanner.pause("-")
+        _pause(scanner)
         scanner.position = run
         return
     numeric = after.isdigit() or (after in (*CURRENCY_SIGNS, ".") and text[position + 2 : position + 3].isdigit())
@@ -124,6 +124,11 @@ def _read_dash(scanner: Scanner, char: str, run: int) -> None:
     else:
         _read_between_words(scanner, run)
     scanner.position = run
+
+
+def _pause(scanner: Scanner) -> None:
+    if scanner.options.reads("dash"):
+        scanner.pause("-")
 
 
 def _say_or_pass(scanner: Scanner, spoken: str, kind: str, end: int) -> None:
@@ -155,7 +160,7 @@ def _read_spaced(scanner: Scanner, char: str, run: int) -> None:
     if month and month_name(month[1]):
         _say_or_pass(scanner, "to", "range", run)
     elif not (first and second):
-        scanner.pause("-")
+        _pause(scanner)
     else:
         grows = int(first[1].replace(",", "")) < int(second[1].replace(",", "")[:16])
         if char == "–" or (grows and "=" not in text):

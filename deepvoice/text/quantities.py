@@ -168,7 +168,7 @@ def _special(digits: str, end: int, context: Context) -> str:
         return say.pair(digits)
     if dates.is_year(digits, end, context):
         return say.year(digits)
-    return say.spell_digits(digits) if len(digits) > 15 else ""
+    return say.spell_digits(digits) if len(digits) > 15 and not digits.endswith("000") else ""
 
 
 MIXED = Rule("fraction", rf"({NUMBER})[\s-](\d{{1,3}})/(\d{{1,3}})(?![\d/])", _fraction)

@@ -71,6 +71,7 @@ class Scanner:
         self.after_date = False  # a month and day were just read, so that a year may follow
         self.after_year = False  # a year and a dash were just read ("1914-18")
         self.after_roman = False  # a Roman numeral was read, so that "and III" goes on
+        self._context = Context(text, self.words, False, False, options)
         self.number_end = -1  # where the last number, amount or measure ended
 
     @property
@@ -146,7 +147,10 @@ class Scanner:
 
     def context(self) -> Context:
         """Return what the number rules look at."""
-        return Context(self.text, self.words, self.after_date, self.after_year, self.options)
+        seen = self._context
+        if seen.after_date is not self.after_date or seen.after_year is not self.after_year:
+            seen = self._context = seen._replace(after_date=self.after_date, after_year=self.after_year)
+        return seen
 
     def take(self, reading: Reading | None) -> bool:
         """Say what a number rule read; False when it read nothing."""

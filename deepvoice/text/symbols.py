@@ -33,7 +33,7 @@ def read_symbol(scanner: Scanner, char: str, run: int) -> None:
         return
     if char in "<>=!&|+*:-~" and _read_operator(scanner):
         return
-    if run - position >= 3 and char not in "*_~`$#%{}":
+    if run - position >= 3 and char not in "*_~`{}":
         scanner.drop(position, run, "row of symbols")
     elif char in _TAKERS and _TAKERS[char](scanner):
         return
