@@ -72,7 +72,8 @@ class _Crew(Generic[Task, Value]):
         context = multiprocessing.get_context("spawn")  # a copy of this process may hold locks for ever
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._function), daemon=True)
-        process.start()
+        with _without_interrupts():
+            process.start()
         theirs.close()
         self.busy[ours] = process
         ours.send(task)
@@ -108,9 +109,22 @@ class _Crew(Generic[Task, Value]):
             process.join()
 
 
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold interrupts back: a process started inside never gets one, not even while it loads; this one has it later."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
     """Do tasks until the pipe ends; runs in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent has it too, and decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent has it too and decides, where it was not held back
     signal.signal(signal.SIGTERM, _leave)
     with contextlib.suppress(EOFError, OSError):
         while True:

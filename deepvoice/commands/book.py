@@ -86,6 +86,8 @@ def _check(arguments: argparse.Namespace) -> None:
     if output is None:
         if not arguments.list:
             raise UsageError("there is no --output; name a file such as book.m4b, or a folder")
+    elif str(output) == "-":
+        raise UsageError("a book cannot go to standard output, since its chapters come last; name a file or a folder")
     elif output.suffix and not output.is_dir() and output.suffix.lower() not in _FILES:
         raise UsageError(
             f"{output.name!r} cannot hold chapters; expected a name ending in {' '.join(_FILES)}, or a folder: "

@@ -89,7 +89,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:  # argparse has printed usage or help
         return exit_.code if isinstance(exit_.code, int) else USAGE
     if arguments.command is None:
-        parser.print_usage(sys.stderr)
+        parser.print_help(sys.stderr)
         return USAGE
     return _run(arguments, subparsers[arguments.command])
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import resource
 import subprocess
 from collections import Counter
 from itertools import pairwise
@@ -141,6 +142,7 @@ def test_killed_at_twenty_random_moments(book, command, tmp_path, make_epub, fil
     [
         (("keeper.epub",), 2, "there is no --output"),
         (("keeper.epub", "-o", "a.wav"), 2, "cannot hold chapters"),
+        (("keeper.epub", "-o", "-"), 2, "cannot go to standard output"),
         (("keeper.epub", "-o", "a.m4b", "--format", "mp3"), 2, "--format is that of the files in a folder"),
         (("keeper.epub", "-o", "a.m4b", "--chapters", "2-9"), 2, "numbers from 1 to 3"),
         (("keeper.epub", "-o", "a.m4b", "--ssml"), 2, "single texts"),
@@ -163,6 +165,20 @@ def test_without_ffmpeg_it_is_said_at_once(book, sample, tmp_path):
     assert result.returncode == 1 and "ffmpeg is not installed" in result.stderr
     assert list(tmp_path.iterdir()) == []
     assert book(sample, "-o", "a.mp3", env={"PATH": "/nonexistent"}).returncode == 0
+
+
+def test_a_full_disk_is_one_error_and_can_be_gone_on_from(book, command, sample, tmp_path):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+    full = [*command, str(sample), "-o", str(tmp_path / "a.m4b"), "--jobs", "1"]
+    result = subprocess.run(full, capture_output=True, check=False, preexec_fn=small_files)
+    message = result.stderr.decode()
+    assert result.returncode == 1 and "Traceback" not in message
+    assert "free space" in message.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.m4b.parts"]
+    assert not list((tmp_path / "a.m4b.parts").glob(".*.part"))
+    assert book(sample, "-o", "a.m4b").returncode == 0
 
 
 def test_the_list(book, sample, tmp_path):

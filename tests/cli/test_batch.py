@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -120,6 +121,24 @@ def test_a_killed_batch_goes_on(tiny_voice, tmp_path):
     entries = [json.loads(line) for line in (tmp_path / "out" / ".deepvoice-batch.jsonl").read_text().splitlines()]
     assert len({entry["file"] for entry in entries}) == 40
     assert "40 of 40" in result.stderr.decode() and "were there)" in result.stderr.decode()
+    assert not list(tmp_path.glob("out/.*.part"))
+
+
+def test_an_interrupt_from_the_terminal_is_one_line(tiny_voice, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"Line {number} has {number} cats.\n" for number in range(2000)))
+    command = [sys.executable, "-P", "-m", "deepvoice", "batch", "a.txt", "-o", "out", "--voice", str(tiny_voice)]
+    with subprocess.Popen(
+        [*command, "--jobs", "3"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        while process.poll() is None and not (tmp_path / "out" / ".deepvoice-batch.jsonl").exists():
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # the workers are loading
+        message = process.stderr.read().decode()
+    assert (process.returncode, message) == (130, "deepvoice: interrupted\n")
     assert not list(tmp_path.glob("out/.*.part"))
 
 
