@@ -23,6 +23,7 @@ from deepvoice.options import LEAD_IN, LOUDNESS, PITCH, SEED, SPEED, VOLUME, Opt
 from deepvoice.speech import Note, Speech
 from deepvoice.stream import SpeechStream
 from deepvoice.synthesis import Synthesizer
+from deepvoice.text.analogy import Analogy
 from deepvoice.text.document import Document
 from deepvoice.text.frontend import Analysis, FrontEnd, ReportCollector, Sentence
 from deepvoice.text.inline import parse_inline
@@ -116,7 +117,7 @@ class Voice:
             self._sentences(source, collector, chosen),
             collector=collector,
             options=chosen,
-            seed=self._seed(chosen),
+            seed=after.seed if after and chosen.seed == "random" else self._seed(chosen),
             notes=notes,
             times=times,
             dispatcher=dispatcher,
@@ -202,9 +203,9 @@ def load_front_end(voice: str | Path | None = None) -> FrontEnd:
 
 
 def _front_end(folder: VoiceFolder) -> FrontEnd:
-    module = "grapheme_to_phoneme"
-    g2p = GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module])
-    return FrontEnd(Lexicon(), g2p, HomographNetwork(folder.tensors["homographs"], folder.configs["homographs"]))
+    module, lexicon = "grapheme_to_phoneme", Lexicon()
+    g2p = GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module], memory=Analogy(lexicon))
+    return FrontEnd(lexicon, g2p, HomographNetwork(folder.tensors["homographs"], folder.configs["homographs"]))
 
 
 def _gathered(stream: SpeechStream, samples: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Speech:

@@ -74,19 +74,18 @@ class SpeechStream:
         self._sentences = sentences
         self._collector = collector
         self._options = options
-        self._seed = seed
+        self.seed = seed
         self._notes = notes
         self._collect_times = times
         self._dispatcher = dispatcher
         self._styles = StyleMap(text if isinstance(text, Document) else None)
-        self._first = after._first + after._read if after else 0  # number of the first sentence
-        self._offset = after._offset + after._length if after else 0  # characters of the texts before
-        self._length = text.origin[-1] if isinstance(text, Document) and text.origin else len(_plain(text))
-        begin = after._begin + after._planned if after else 0
-        self._begin = begin  # samples before
-        self._times = Times(text, self.sample_rate, samples=begin, offset=self._offset)
-        self._read = 0  # sentences
-        self._planned = 0  # samples of the sentences read, with the silence before them
+        self._first: int = after._first + after._read if after else 0  # number of the first sentence
+        self._offset: int = after._offset + after._length if after else 0  # characters of the texts before
+        self._length: int = text.origin[-1] if isinstance(text, Document) and text.origin else len(_plain(text))
+        self._begin: int = after._begin + after._planned if after else 0  # samples before
+        self._times = Times(text, self.sample_rate, samples=self._begin, offset=self._offset)
+        self._read: int = 0  # sentences
+        self._planned: int = 0  # samples of the sentences read, with the silence before them
         self._waiting: deque[_Planned] = deque()  # read and planned, not yet rendered
         self._last: _Planned | None = after._last if after else None
         self._loudness: float | None = None
@@ -129,7 +128,7 @@ class SpeechStream:
             unknown=found.unknown,
             dropped=tuple(_moved(dropped, offset) for dropped in found.dropped),
             notes=tuple(_moved(note, offset) for note in self._notes),
-            seed=self._seed,
+            seed=self.seed,
             loudness=self._loudness,
         )
 
@@ -220,10 +219,10 @@ class SpeechStream:
             while self._waiting or self._read_next():
                 planned = self._waiting.popleft()
                 prosody = self._prosody(planned)
-                yield planned, prosody, self._synthesizer.render(planned.timing.plan, prosody, self._seed, number)
+                yield planned, prosody, self._synthesizer.render(planned.timing.plan, prosody, self.seed, number)
                 number += 1
             return
-        queue = _Queue(self._dispatcher, self._seed, number)
+        queue = _Queue(self._dispatcher, self.seed, number)
         with closing(queue):
             while True:
                 self._submit(queue)
