@@ -91,7 +91,7 @@ $(VENV)/.hello: $(SOURCES) | $(PY)
 
 $(VENV)/.dev: pyproject.toml | $(PY)
 	$(PY) -m pip install -q "$(TORCH)" build cmake ninja "scikit-build-core>=1.1,<1.2" "nanobind>=3.1,<3.2"
-	$(PY) -m pip install -q --no-build-isolation -e ".[dev,train]" "$(TORCH)"
+	$(PY) -m pip install -q --no-build-isolation -e ".[dev,server,train]" "$(TORCH)"
 	@touch $@
 
 $(VENV)/.built: $(SOURCES) $(VENV)/.dev

@@ -16,7 +16,7 @@ from deepvoice.server.errors import install_handlers
 from deepvoice.server.lexicon import LexiconStore
 from deepvoice.server.metrics import Metrics
 from deepvoice.server.middleware import Gate, ServerState
-from deepvoice.server.schemas import TimedSpeech
+from deepvoice.server.schemas import TimedSpeech, Timings
 from deepvoice.server.settings import Settings
 
 _METHODS = ("GET", "POST", "PUT", "DELETE", "OPTIONS")
@@ -84,9 +84,10 @@ def _openapi(app: FastAPI, settings: Settings) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         components = schema["components"]["schemas"]
-        timed = TimedSpeech.model_json_schema(ref_template="#/components/schemas/{model}")
-        components.update(timed.pop("$defs", {}))
-        components["TimedSpeech"] = timed
+        for model in (TimedSpeech, Timings):  # answers that no route declares as its only one
+            described = model.model_json_schema(ref_template="#/components/schemas/{model}")
+            components.update(described.pop("$defs", {}))
+            components[model.__name__] = described
         for name in ("TextRequest", "TimingsRequest", "SpeechRequest"):
             components[name]["properties"]["input"]["maxLength"] = settings.max_characters
         if settings.api_key:

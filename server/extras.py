@@ -1,19 +1,23 @@
 """Routes that OpenAI does not have: times without audio, and the pronunciations of the server."""
 
-import io
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from deepvoice import timings
 from deepvoice.errors import DeepVoiceError
 from deepvoice.server import schemas
 from deepvoice.server.answers import speech_error, times
 from deepvoice.server.routes import ERRORS, In, log_entry
-from deepvoice.speech import Speech
 
 router = APIRouter(responses=ERRORS)
 
-_SUBTITLES = {"srt": "application/x-subrip", "vtt": "text/vtt", "textgrid": "text/plain"}
+_SUBTITLES = {
+    "srt": "application/x-subrip",
+    "vtt": "text/vtt",
+    "lrc": "text/plain",
+    "jsonl": "application/x-ndjson",
+    "textgrid": "text/plain",
+}
 _TIMINGS = {
     200: {
         "description": "Times of words and phones, or subtitles",
@@ -24,14 +28,6 @@ _TIMINGS = {
     },
     **ERRORS,
 }
-
-
-def _subtitles(form: str, speech: Speech) -> str:
-    from deepvoice import timings
-
-    text = io.StringIO()
-    timings.write(text, speech, form)
-    return text.getvalue()
 
 
 @router.post("/v1/audio/timings", responses=_TIMINGS, response_class=Response)
@@ -46,9 +42,11 @@ async def timings_without_audio(body: schemas.TimingsRequest, request: Request, 
     def work() -> Response:
         speech = voice.voice.timings(body.input, **options)
         if form != "json":
-            return PlainTextResponse(_subtitles(form, speech), media_type=_SUBTITLES[form], headers=headers)
+            text = timings.render(speech, form, by_word=body.by_word)
+            return PlainTextResponse(text, media_type=_SUBTITLES[form], headers=headers)
         seconds = speech.phones[-1].end if speech.phones else 0.0
-        return JSONResponse({"seconds": round(seconds, 4), **times(speech)}, headers=headers)
+        marks = [{"name": mark.name, "time": round(mark.time, 4)} for mark in speech.marks]
+        return JSONResponse({"seconds": round(seconds, 4), **times(speech), "marks": marks}, headers=headers)
 
     try:
         async with have.engine.turns.turn():

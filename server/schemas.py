@@ -67,7 +67,8 @@ class TimingsRequest(Manner):
     """A text whose times are wanted without its audio."""
 
     input: Text
-    response_format: Literal["json", "srt", "vtt", "textgrid"] = "json"
+    response_format: Literal["json", "jsonl", "srt", "vtt", "lrc", "textgrid"] = "json"
+    by_word: bool = Field(default=False, description="srt, vtt and lrc with times of single words")
 
 
 class SpeechRequest(Manner):
@@ -156,17 +157,28 @@ class PhoneTime(BaseModel):
     f0: float
 
 
+class MarkTime(BaseModel):
+    """A mark of SSML and when it is reached."""
+
+    name: str
+    time: float
+
+
 class Timings(BaseModel):
     """When everything is heard, in seconds."""
 
     seconds: float
     words: list[WordTime]
     phones: list[PhoneTime]
+    marks: list[MarkTime]
 
 
-class TimedSpeech(Timings):
+class TimedSpeech(BaseModel):
     """Audio with its times."""
 
+    seconds: float
+    words: list[WordTime]
+    phones: list[PhoneTime]
     audio: str = Field(description="base64")
     format: Format
     sample_rate: int

@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const PIXELS_PER_SECOND = 160;
-const state = { samples: [], rate: 24000, words: [], phones: [], seconds: 0, request: null, abort: null, sounds: [] };
+const state = { samples: [], rate: 24000, words: [], phones: [], seconds: 0, drawn: 0, request: null, abort: null };
 
 function options() {
   const ssml = $("ssml").checked;
@@ -114,7 +114,7 @@ async function speak() {
         state.samples.push(piece);
         state.seconds += piece.length / state.rate;
         state.sound.add(piece);
-        draw();
+        if (performance.now() - state.drawn > 300) draw();
       } else if (event.type === "speech.audio.timestamps") {
         state.words.push(...event.words);
         state.phones.push(...event.phones);
@@ -195,41 +195,39 @@ function fillTable() {
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
-function draw(now = -1) {
-  const canvas = $("picture"), height = 240, scale = window.devicePixelRatio || 1;
-  const room = canvas.parentElement.clientWidth || 800;
+function perSecond() {
+  const room = $("picture").parentElement.clientWidth || 800;
   const width = Math.max(room, Math.min(16000, Math.ceil(state.seconds * PIXELS_PER_SECOND)));
-  const perSecond = width / Math.max(state.seconds, 0.01);
-  if (canvas.width !== Math.round(width * scale)) {
-    canvas.width = Math.round(width * scale);
-    canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-  }
+  return [width, width / Math.max(state.seconds, 0.01)];
+}
+
+function draw() {
+  const canvas = $("picture"), height = 240, scale = window.devicePixelRatio || 1, [width, each] = perSecond();
+  canvas.width = Math.round(width * scale);
+  canvas.height = height * scale;
+  canvas.style.width = `${width}px`;
   const pen = canvas.getContext("2d");
   pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  drawWave(pen, perSecond, 60, 54);
-  drawPhones(pen, perSecond, 124);
-  drawPitch(pen, perSecond, 160, 70);
-  if (now >= 0) {
-    pen.fillStyle = color("--head");
-    pen.fillRect(now * perSecond, 0, 1.5, height);
-  }
+  drawWave(pen, each, 60, 54);
+  drawPhones(pen, each, 124);
+  drawPitch(pen, each, 160, 70);
+  state.drawn = performance.now();
 }
 
 function drawWave(pen, perSecond, middle, room) {
-  pen.fillStyle = color("--wave");
-  let at = 0;
+  const columns = Math.ceil(state.seconds * perSecond), low = new Float32Array(columns), high = new Float32Array(columns);
+  let at = 0, peak = 0.05;
   for (const piece of state.samples) {
-    const step = Math.max(1, Math.floor(state.rate / perSecond));
-    for (let i = 0; i < piece.length; i += step) {
-      let low = 0, high = 0;
-      for (let j = i; j < Math.min(i + step, piece.length); j++) { low = Math.min(low, piece[j]); high = Math.max(high, piece[j]); }
-      const x = ((at + i) / state.rate) * perSecond;
-      pen.fillRect(x, middle - high * room, 1, Math.max(1, (high - low) * room));
+    for (let i = 0; i < piece.length; i++) {
+      const x = Math.min(columns - 1, Math.floor(((at + i) / state.rate) * perSecond));
+      if (piece[i] < low[x]) low[x] = piece[i];
+      if (piece[i] > high[x]) high[x] = piece[i];
+      peak = Math.max(peak, Math.abs(piece[i]));
     }
     at += piece.length;
   }
+  pen.fillStyle = color("--wave");
+  for (let x = 0; x < columns; x++) pen.fillRect(x, middle - (high[x] / peak) * room, 1, Math.max(1, ((high[x] - low[x]) / peak) * room));
 }
 
 function drawPhones(pen, perSecond, top) {
@@ -242,7 +240,7 @@ function drawPhones(pen, perSecond, top) {
     pen.strokeRect(x, top, width, 22);
     pen.fillStyle = color("--ink");
     const name = phone.symbol.replace(/\d$/, "").toLowerCase();
-    if (/^[a-z]+$/.test(name) && pen.measureText(name).width < width) pen.fillText(name, x + width / 2, top + 15);
+    if (name !== "sil" && /^[a-z]+$/.test(name) && pen.measureText(name).width < width) pen.fillText(name, x + width / 2, top + 15);
   }
 }
 
@@ -267,7 +265,8 @@ function drawPitch(pen, perSecond, top, room) {
 }
 
 function mark(now) {
-  draw(now);
+  $("head").hidden = now < 0;
+  $("head").style.left = `${now * perSecond()[1]}px`;
   $("words").childNodes.forEach((item, i) => {
     const word = state.words[i], current = now >= word.start && now < word.end;
     item.firstChild.setAttribute("aria-current", current ? "true" : "false");

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {".py", ".pyi", ".so", ".pyd", ".toml", ".json", ".typed", ".safetensors", ".bin", ".txt", ".md", ".png", ".conf", ""}
+ALLOWED |= {".html", ".css", ".js", ".svg"}  # the page of the server
 
 
 def test_dependencies_are_ranges():
@@ -49,6 +50,7 @@ def test_wheel_contents():
     for name in (
         "models/vocoder.py",
         "recipes/voice/pack.py",
+        "server/static/page.html",
         "kernels/reference/wavenet.py",
         "voices/heart/voice.json",
     ):
