@@ -29,6 +29,7 @@ _CONTRACTIONS: dict[str, Phones] = {"'ll": ("AH0", "L"), "'re": ("ER0",), "'m": 
 _SUFFIXES: dict[str, Phones] = {"ness": ("N", "AH0", "S"), "less": ("L", "AH0", "S"), "ly": ("L", "IY0")}
 _SPOKEN = frozenset("aeiouy")  # a word without one of these is spelled
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # "soooo", "yesss"
+_SILENT_E = re.compile("(?:(?<![aeiou])[aeiouy][bdfgklmnprstvz]|[cgvzsu])ing$")  # the stem most likely ends in e
 _CACHE_LIMIT = 20_000  # words the model was asked for
 
 
@@ -182,7 +183,7 @@ class Pronouncer:
         if key.endswith("ied"):
             stems = [key[:-3] + "y"]
         elif key[-3] == key[-4]:
-            stems = [key[:-3], key[:-2]]
+            stems = _undoubled(key[:-2])
         return self._first(stems, with_ed, depth)
 
     def _participle(self, key: str, depth: int) -> Pronunciation | None:
@@ -190,7 +191,9 @@ class Pronouncer:
             return None
         stems = [key[:-3], key[:-3] + "e"]
         if key[-4] == key[-5]:
-            stems = [key[:-4], *stems]
+            stems = _undoubled(key[:-3])
+        elif _SILENT_E.search(key):
+            stems.reverse()  # "piling" from "pile", although "pil" is in the lexicon too
         return self._first(stems, lambda p: (*p, "IH0", "NG"), depth)
 
     def _first(self, stems: Sequence[str], change: Callable[[Phones], Phones], depth: int) -> Pronunciation | None:
@@ -201,12 +204,20 @@ class Pronouncer:
         return None
 
     def _suffixed(self, key: str, depth: int) -> Pronunciation | None:
+        if key.endswith("ically") and len(key) >= 9:
+            return self._append(key[:-4], lambda p: (*p, "L", "IY0"), depth)
         for ending, phones in _SUFFIXES.items():
             if key.endswith(ending) and len(key) - len(ending) >= 4:
                 return self._append(key[: -len(ending)], partial(_join, ending=phones), depth)
         if key.startswith("un") and len(key) >= 7:
             return self._append(key[2:], lambda p: ("AH0", "N", *p), depth)
         return None
+
+
+def _undoubled(stem: str) -> list[str]:
+    """Return what a stem with a double consonant may come from: "toll", "plan(n)"; a long one in ll first without."""
+    vowels = sum(letter in "aeiouy" for letter in stem)
+    return [stem[:-1], stem] if stem.endswith("ll") and vowels > 1 else [stem, stem[:-1]]
 
 
 def _checked(word: str, phones: Phones) -> Pronunciation:
