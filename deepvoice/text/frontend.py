@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from deepvoice.errors import TextError
 from deepvoice.text import sentences
 from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence, with_pronunciation
-from deepvoice.text.document import Break, Document, Mark, Reading
+from deepvoice.text.document import Document, Reading
 from deepvoice.text.heteronyms import Homographs, Spoken, heteronym
 from deepvoice.text.hygiene import CleanText, Dropped
 from deepvoice.text.inline import parse_inline
@@ -287,15 +287,11 @@ def _chunks(document: Document) -> Iterator[tuple[int, int, list[Reading]]]:
 
 def _places(document: Document) -> list[Token]:
     """Return breaks and marks as tokens, the first one last."""
-    found: list[Break | Mark] = [*document.breaks, *document.marks]
-    tokens = [
-        Token("mark", place.name, place.position, place.position)
-        if isinstance(place, Mark)
-        else Token("break", repr(float(place.seconds)), place.position, place.position)
-        for place in sorted(found, key=lambda place: place.position)
-        if isinstance(place, Mark) or place.seconds is not None
-    ]
-    return tokens[::-1]
+    tokens = [Token("mark", mark.name, mark.position, mark.position) for mark in document.marks]
+    for pause in document.breaks:
+        if pause.seconds is not None:
+            tokens.append(Token("break", repr(float(pause.seconds)), pause.position, pause.position))
+    return sorted(tokens, key=lambda token: token.start)[::-1]
 
 
 def _with_places(tokens: tuple[Token, ...], places: list[Token]) -> tuple[Token, ...]:
