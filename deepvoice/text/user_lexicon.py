@@ -37,11 +37,14 @@ class UserLexicon:
     def __init__(self, entries: Iterable[UserEntry] = ()) -> None:
         """Hold entries; of two for the same written form, capitals and part of speech, the later counts."""
         self.entries = tuple({entry.key: entry for entry in entries}.values())
-        # First atom, lower case -> the atoms of written forms that begin so, longest first, with their entries.
-        self._by_first: dict[str, dict[tuple[str, ...], list[UserEntry]]] = defaultdict(dict)
-        for entry in sorted(self.entries, key=lambda entry: -len(_ATOM.findall(entry.written))):
+        self._by_form: dict[tuple[str, ...], list[UserEntry]] = defaultdict(list)  # by the atoms, lower case
+        lengths: dict[str, set[int]] = defaultdict(set)
+        for entry in self.entries:
             atoms = tuple(_ATOM.findall(entry.written.lower()))
-            self._by_first[atoms[0]].setdefault(atoms, []).append(entry)
+            self._by_form[atoms].append(entry)
+            lengths[atoms[0]].add(len(atoms))
+        # First atom -> lengths of the written forms that begin so, the longest first.
+        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
 
     @classmethod
     def from_mapping(cls, words: Mapping[str, Any]) -> "UserLexicon":
@@ -72,7 +75,7 @@ class UserLexicon:
 
     def says(self, word: str) -> bool:
         """Tell whether a lower-case word has an entry whatever its capitals."""
-        return any(not entry.case for entry in self._by_first.get(word, {}).get((word,), ()))
+        return any(not entry.case for entry in self._by_form.get((word,), ()))
 
     def apply(
         self, tokens: Sequence[Token], text: str, start: int, end: int, say: Callable[[str], Sequence[Token]]
@@ -112,7 +115,7 @@ class UserLexicon:
         """Look up a word that the normaliser says."""
         if token.kind != "word" or token.given:
             return (token,)
-        entries = [entry for entry in self._by_first.get(token.text, {}).get((token.text,), ()) if not entry.case]
+        entries = [entry for entry in self._by_form.get((token.text,), ()) if not entry.case]
         entry = _choose(entries, token.text, words, index)
         return _tokens(entry, token.start, token.end, False, say) if entry else (token,)
 
@@ -121,13 +124,14 @@ class UserLexicon:
         atoms = [(match.group().lower(), match.start(), match.end()) for match in _ATOM.finditer(text, start, end)]
         i = 0
         while i < len(atoms):
-            for wanted, entries in self._by_first.get(atoms[i][0], {}).items():
-                found = atoms[i : i + len(wanted)]
-                if tuple(atom for atom, _, _ in found) == wanted:
+            for length in self._lengths.get(atoms[i][0], ()):
+                found = atoms[i : i + length]
+                entries = self._by_form.get(tuple(atom for atom, _, _ in found))
+                if entries:
                     last = found[-1][2]
                     possessive = text.startswith("'s", last) and not text[last + 2 : last + 3].isalnum()
                     yield _Match(found[0][1], last + 2 * possessive, entries, possessive)
-                    i += len(wanted) + 2 * possessive
+                    i += len(found) + 2 * possessive
                     break
             else:
                 i += 1
