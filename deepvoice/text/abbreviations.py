@@ -37,7 +37,8 @@ PLAIN = _table(
     "trans=translated ms=manuscript inst=institute acad=academy orig=original abbr=abbreviation cont=continued "
     "ibid=ibid op=opus pt=part pts=parts bk=book st=street hosp=hospital int=interior ea=each dz=dozen doz=dozen "
     "sec=section secs=seconds mins=minutes no=number nos=numbers p=page ea=each tbsp=tablespoon tsp=teaspoon "
-    "pkg=package pc=piece pcs=pieces sched=scheduled reg=registered gal=gallons qt=quarts pg=page pgs=pages "
+    "pls=please plz=please thx=thanks ctrl=control elev=elevation pkg=package pc=piece pcs=pieces sched=scheduled "
+    "reg=registered gal=gallons qt=quarts pg=page pgs=pages "
     "cert=certificate conf=conference proc=proceedings jour=journal rpt=report supp=supplement corp=corporation "
     "v=versus b=born d=died c=circa r=reigned mts=mountains is=islands"
 )
@@ -57,6 +58,7 @@ _SKIPPED = frozenset("ms st is int app trans".split())  # entries of PLAIN that 
 BARE = frozenset(
     "mr mrs ms jr sr blvd hwy pkwy dept vs etc prof sgt capt ltd lt esq ave rd ln messrs drs rte tpke".split()
 )
+_NEVER_STOPPED = frozenset("pls plz thx ctrl vs etc".split())  # a full stop after these is the sentence's own
 _AFTER_STREET = frozenset("ave rd ln pl ct sq ter cir".split())  # bare, only after a name
 _COMPASS = {"N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest"}
 _COMPASS |= {"SE": "southeast", "SW": "southwest"}
@@ -69,6 +71,7 @@ _BEFORE_CAPITAL = re.compile(r"\.?\s+[A-Z]")
 _STOP_BEFORE_NAME = re.compile(r"\.\s+[A-Z0-9]")
 _AFTER_NAME = re.compile(r"[A-Z0-9][A-Za-z0-9]*\s$")
 _AFTER_CAPITAL = re.compile(r"\b[A-Z][a-z]+\s$")
+_AFTER_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\s$")
 _MONTH_DAY = re.compile(
     r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d:/]|,\d{3}|\.\d|\s?[ap]\.?m)(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:/-]))?"
 )
@@ -120,12 +123,14 @@ def _abbreviates(scanner: Scanner, word: str, end: int, dot: bool, kind: str) ->
     if not dot:
         if kind == "street" and key in _AFTER_STREET:
             return capital and _AFTER_CAPITAL.search(text, max(0, scanner.position - 24), scanner.position) is not None
-        return key in ("vs", "etc") or (key in BARE and capital)
+        return key in _NEVER_STOPPED or (key in BARE and capital)
     before_number = _BEFORE_NUMBER.match(text, end) is not None
     if kind == "title" and key == "sec":
         return capital and _STOP_BEFORE_NAME.match(text, end) is not None and not before_number
     if key == "v":
         return not capital and _BEFORE_CAPITAL.match(text, end) is not None and bool(scanner.words)
+    if key == "fl" and _AFTER_ORDINAL.search(text, max(0, scanner.position - 5), scanner.position):
+        return True
     if key in _CAPITALISED and not capital:
         return False
     if key in _LOWER:
@@ -231,10 +236,14 @@ def _read_span(scanner: Scanner, word: str, end: int, name: str, is_month: bool)
     if is_month:
         full = (dot and len(text) > end + 1) or _BEFORE_YEAR.match(text, end) or scanner.words[-1:] == ["to"]
     else:
-        short = word.lower() in ("sat", "sun", "mon", "wed", "fri")  # words and names in their own right
+        short = word.lower() in ("sat", "sun")  # words in their own right
         dated = _DAY_BEFORE_DATE.match(text, end)
         spans = scanner.words[-1:] == ["to"] and scanner.words[-2:-1] and scanner.words[-2].endswith("day")
-        full = dated or spans or (dot and (not short or _STOP_BEFORE_NAME.match(text, end) is not None))
+        full = (
+            dated
+            or spans
+            or (dot and (not short or text[end + 1 : end + 2] == "/" or _STOP_BEFORE_NAME.match(text, end) is not None))
+        )
     if not full:
         return False
     scanner.say(name, end + dot)

@@ -25,6 +25,7 @@ _BEFORE = re.compile(r"(?:([A-Z][a-z]+)\s)?([A-Za-z]+)[.,]?\s(?:[A-Z]\.\s)?$")
 _REIGN = re.compile(
     r"\s(?:was|ruled|reigned|became|died|had|succeeded|married|of|and|or|in|who|is)\b|['.,;:!?)]|$|\s?[-–—]"
 )
+_ALWAYS = frozenset("II III VII VIII XII XIII XIV XVI XVII XVIII XIX XXI XXII XXIII".split())  # never letters
 _CENTURY = re.compile(r"(?:st|nd|rd|th)?\s(?:[Cc]entur(?:y|ies))\b")
 _ORDINAL_ENDING = re.compile(r"([IVXL]{1,8})(?:st|nd|rd|th)")
 _SHOUTED_AFTER = re.compile(r"[,;:!?]?\s+([A-Z]{2,})(?![a-z\d])")
@@ -117,6 +118,8 @@ def _read_after(scanner: "Scanner", numeral: str, value: str, before: re.Match[s
         return f"the {say.ordinal(value)}"
     if noun in ROMAN_NOUNS and (len(numeral) > 1 or capital or scanner.shouted):
         return say.cardinal(value)
+    if numeral in _ALWAYS and not capital:
+        return say.cardinal(value)
     if noun in ("and", "or", "to", "through") and scanner.after_roman and len(numeral) > 1:
         return say.cardinal(value)
     if capital and len(numeral) > 1 and _SURE.fullmatch(numeral) and numeral not in ("IV", "XX"):
@@ -139,6 +142,8 @@ def _read_alone(scanner: "Scanner", numeral: str, value: str, end: int) -> str |
         return say.year(value)
     bracketed = scanner.before == "(" and text[end : end + 1] == ")"
     if len(numeral) > 1 and bracketed and set(numeral.upper()) <= set("IVX"):
+        return say.cardinal(value)
+    if numeral in _ALWAYS:
         return say.cardinal(value)
     heads = start == 0 and len(numeral) > 1 and _SURE.fullmatch(numeral) and text[end : end + 1] in ("", ".", ")", ":")
     return say.cardinal(value) if heads else None

@@ -33,6 +33,11 @@ def _vanity_number(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"one {area} , {match[2].lower().replace('-', ' ')}", match.end())
 
 
+def _aircraft(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "737-800" without "to"."""
+    return Reading(f"{split_pairs(match[1])} {say.cardinal(match[2])}", match.end())
+
+
 def _groups(match: re.Match[str], context: Context) -> Reading | None:
     """Read "123-45-6789" digit by digit, "4-4-2" as numbers."""
     groups = match.group().split("-")
@@ -152,6 +157,8 @@ _STREET = (
 )
 PHONE = Rule("phone", r"(?:\d{1,3}[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?![\d-])", _phone_number)
 SHORT_PHONE = Rule("phone", r"(\d{3})-\d{4}(?![\d-])", _short_phone_number)
+LOCAL_PHONE = Rule("phone", r"0\d{2,4}(?:[ -]\d{3,6}){1,2}(?![\d-])", _phone_number)
+AIRCRAFT = Rule("code", r"(7[0-8]7)-([1-9]00?|10)(?![\d-])", _aircraft)
 VANITY = Rule("phone", r"1-(8\d\d|900)-([A-Z]{2,}(?:-[A-Z]+)*)(?![A-Za-z\d])", _vanity_number)
 GROUPS = Rule("code", r"\d++(?:-\d++){2,}+(?![/:])", _groups)
 CARD = Rule("code", r"\d{4}(?: \d{4}){2,4}(?! ?\d)", _card_number)

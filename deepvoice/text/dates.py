@@ -201,6 +201,11 @@ def _hour(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"{say.cardinal(hour)} {half[0].upper()}M", match.end()) if int(hour) <= 24 else None
 
 
+def _military(match: re.Match[str], context: Context) -> Reading | None:
+    hour, minute = match.groups()
+    return Reading(f"{say.pair(hour)} {'hundred' if minute == '00' else say.pair(minute)}", match.end())
+
+
 def _duration(match: re.Match[str], context: Context) -> Reading | None:
     """Read "2h 30m", "1h30", "5m 30s": the m is minutes beside hours or seconds."""
     spoken = []
@@ -229,6 +234,7 @@ DECADE = Rule("decade", r"(\d{3}0|\d0)'?s(?![A-Za-z])", _decade)
 PLURAL = Rule("decade", r"(\d{1,3})s(?![A-Za-z])", _plural)
 CLOCK = Rule("time", rf"(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?(?![\d:])(?:\s?{HALF})?", _time)
 HOUR = Rule("time", rf"(\d{{1,2}})\s?{HALF}", _hour)
+MILITARY = Rule("time", r"(0\d)([0-5]\d)(?=\s(?:hrs|hours)(?![a-z]))", _military)
 _MINUTES = r"(\d{1,2})\s?m(?:ins?)?"
 _SECONDS = r"(\d{1,2})\s?s(?:ecs?)?"
 DURATIONS = (

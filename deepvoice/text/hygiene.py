@@ -16,9 +16,9 @@ from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 
 APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
 QUOTES = "“”„‟«»‹›″〝〞＂"
-SEEN = "™®℠†‡¶"  # not said, but listed
+SEEN = "™®℠†‡"  # not said, but listed
 KEPT = frozenset(
-    "–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰∓≅≡≪≫∛₩₽₺₪₫₱₿₴₦฿∑∏∫∂∇∪∩∈∉⊂⊆∅∀∃¬∧∨⊥∥∠∝∴∵♯♭"
+    "–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰∓≅≡≪≫∛₩₽₺₪₫₱₿₴₦฿∑∏∫∂∇∪∩∈∉⊂⊆∅∀∃¬∧∨⊥∥∠∝∴∵♯♭¶⌘⌥⇧"
 )  # symbols that the normaliser reads itself
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon "
@@ -188,10 +188,19 @@ class _Builder:
             piece, reason = _replacement(text[i : min(j, i + 8)])
             if reason:
                 self.drop(i, j, reason, piece)
+            elif len(piece) > 1 and piece[0] == " ":
+                piece = self._fitted(piece, i, j)
             elif char in SEEN:
                 self.seen.append((self.offset + i, self.offset + j, text[i:j], ""))
             self.add(piece, i, j)
             i = j
+
+    def _fitted(self, piece: str, start: int, end: int) -> str:
+        """Keep the spaces around a fraction or a word for a sign only where they part it from letters and digits."""
+        text = self.text
+        before = start > 0 and text[start - 1].isalnum()
+        after = end < len(text) and text[end].isalnum()
+        return f"{' ' if before else ''}{piece.strip()}{' ' if after else ''}"
 
     def replace(self, edit: Edit) -> None:
         """Put the clean form of an edit's text in the place of what was written."""

@@ -102,6 +102,8 @@ def _read_lower(scanner: Scanner, word: str, end: int) -> None:
         return
     if roman:
         scanner.say(roman, end)
+    elif len(word) == 2 and _is_product(scanner, word, end):
+        scanner.spell(word, end)  # "E = mc²"
     elif len(word) <= 3 and word.isascii() and not set(word) & set("aeiouy'") and word not in _VOWELLESS:
         if scanner.known(word):
             scanner.say(word, end, changed=False)
@@ -109,6 +111,14 @@ def _read_lower(scanner: Scanner, word: str, end: int) -> None:
             scanner.spell(word, end)
     else:
         scanner.say(word, end, changed=False)
+
+
+def _is_product(scanner: Scanner, word: str, end: int) -> bool:
+    """Tell whether two small letters in a formula are two variables."""
+    if word in ("is", "no", "to", "in", "on", "up", "if", "or", "of", "at", "as", "an", "by", "it", "so", "do", "we"):
+        return False
+    equals = scanner.text[scanner.position - 2 : scanner.position] == "= "
+    return (equals or scanner.text[end : end + 1] in ("²", "³", "^")) and scanner.options.reads("math")
 
 
 def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> None:
@@ -124,6 +134,8 @@ def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> 
         scanner.after_roman = True
     elif capital and (spelled := _spelled(scanner, word, end)) is not None:
         scanner.spell(spelled[0], end, spelled[1])
+    elif scanner.before == "#" and re.search("[a-z][A-Z]", word) and word.isascii():
+        _read_camel(scanner, word, end)
     elif scanner.known(lower):
         scanner.say(lower, end, changed=False)
     elif following.isdecimal() and len(word) <= 4 and word.isascii():

@@ -18,6 +18,7 @@ _SHORT_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,2}$")
 _CODE = re.compile(r"[A-Za-z]\d{1,8}$")
 _FLAG = re.compile(r"-[A-Za-z](?![A-Za-z'-])|--[a-z][a-z-]+[a-z](?![A-Za-z])")
 _MONTH_AFTER = re.compile(r"\s?[-–]\s?([A-Z][a-z]{2,8})")
+_GRADE = re.compile(r"[A-DF]-(?=[\s,.;)]|$)")
 _LETTER_RANGE = re.compile(r"[-–]([a-z](?![A-Za-z])|[A-Z](?![A-Za-z]))")
 _FUNCTION = re.compile(r"(?<![A-Za-z])[fghFGHPp]$")
 _ARGUMENT = re.compile(r"\([a-zA-Z](?:, ?[a-zA-Z])*\)")
@@ -171,6 +172,9 @@ def _read_spaced(scanner: Scanner, char: str, run: int) -> None:
 
 def _read_between_words(scanner: Scanner, run: int) -> None:
     """Read the "to" of "Dec 30-Jan 2" and "A-Z"; other hyphens are silent."""
+    if _GRADE.match(scanner.text, scanner.position - 1) and not _is_inside(scanner):
+        _say_or_pass(scanner, "minus", "sign", run)
+        return
     month = _MONTH_AFTER.match(scanner.text, scanner.position) if scanner.after_date else None
     letters = _LETTER_RANGE.match(scanner.text, scanner.position)
     ends = letters and scanner.before + letters[1] in ("AZ", "az", "AF", "af") and not _is_inside(scanner)

@@ -33,7 +33,12 @@ def _fraction(match: re.Match[str], context: Context) -> Reading | None:
     if (top, bottom) in (("24", "7"), ("9", "11")) and not whole:
         return Reading(f"{say.cardinal(top)} {say.cardinal(bottom)}", match.end())
     if not whole and top == bottom and top != "1":
-        return Reading(f"{say.cardinal(top)} {say.cardinal(bottom)}", match.end())  # fifty-fifty
+        joint = " " if top in ("50", "20") else " out of "  # fifty-fifty, ten out of ten
+        return Reading(f"{say.cardinal(top)}{joint}{say.cardinal(bottom)}", match.end())
+    if context.text[match.start() - 1 : match.start()] == "/":
+        return None
+    if len(top) == 3 and int(bottom) >= 40 and not whole:
+        return Reading(f"{say.cardinal(top)} over {say.cardinal(bottom)}", match.end())  # blood pressure
     if len(top) == 4 or (whole and not 0 < int(top) < int(bottom)):
         return None
     spoken = say.fraction(top, bottom)
@@ -140,6 +145,10 @@ def _grouped(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(say.cardinal(digits), match.end())
 
 
+def _rating(match: re.Match[str], context: Context) -> Reading | None:
+    return Reading(f"{amount(match[1], match[2])} out of {say.cardinal(match[3])}", match.end())
+
+
 def _number(match: re.Match[str], context: Context) -> Reading | None:
     whole, fraction = match.groups()
     digits, end = plain(whole), match.end()
@@ -182,23 +191,27 @@ TIMES = Rule("unit", rf"({NUMBER})(?:\.(\d++))?x(?![A-Za-z0-9])", _times)
 LINES = Rule("unit", r"(480|576|720|1080|1440|2160|4320)([pi])(?![A-Za-z0-9])", _scan_lines)
 SCALED = Rule("cardinal", rf"({NUMBER})(?:\.(\d++))?([KkMB]|bn)(?=\s[a-z])", _scaled)
 EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?![\w.])", _exponent)
+RATING = Rule("fraction", r"(\d{1,2})\.(\d)/(5|10|100)(?![\d/.])", _rating)
 GROUPED = Rule("cardinal", r"\d{1,3}(?:(?: \d{3}){2,}| 000)(?![\d,.]\d|\d)", _grouped)
 PLAIN = Rule("plain", rf"({NUMBER})(?:\.(\d++))?", _number)  # never off: digits are always read
 
 # The rules to try, in order, by the character after the first run of digits.
 RULES: dict[str, list[Rule]] = {
     "-": [
-        dates.ISO, dates.YEAR_MONTH, dates.DASHED, dates.DAY_DASH_MONTH, codes.VANITY, codes.PHONE, codes.SHORT_PHONE,
+        dates.ISO, dates.YEAR_MONTH, dates.DASHED, dates.DAY_DASH_MONTH, codes.VANITY, codes.AIRCRAFT, codes.PHONE,
+        codes.SHORT_PHONE,
         codes.GROUPS, codes.TOGETHER, MIXED, PLAIN,
     ],
     "/": [dates.SLASHED, dates.YEAR_SLASHED, dates.MONTH_SLASH_DAY, SIMPLE, PLAIN],
     ":": [codes.VERSE, dates.CLOCK, codes.RATIO, PLAIN],
     ".": [
-        codes.PHONE, dates.POINTED, dates.YEAR_SLASHED, codes.DOTTED, codes.VERSION, BY, TIMES, SCALED, EXPONENT, PLAIN,
+        codes.PHONE, dates.POINTED, dates.YEAR_SLASHED, codes.DOTTED, codes.VERSION, RATING, BY, TIMES, SCALED,
+        EXPONENT, PLAIN,
     ],
     ",": [MIXED, ORDINAL, BY, SCALED, PLAIN],
     " ": [
-        dates.HOUR, codes.PHONE, codes.CARD, MIXED, dates.DAY_MONTH, *dates.DURATIONS, BY, GROUPED, codes.RATIO, PLAIN,
+        dates.HOUR, dates.MILITARY, codes.PHONE, codes.LOCAL_PHONE, codes.CARD, MIXED, dates.DAY_MONTH,
+        *dates.DURATIONS, BY, GROUPED, codes.RATIO, PLAIN,
     ],
     "'": [ARC, dates.DECADE, FEET, PLAIN],
     '"': [BY, PLAIN],

@@ -37,6 +37,7 @@ _MARKER = re.compile(rf"\s*(?:[{STARTS}]|[-+•]\s)\s*")
 _LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
 _NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
 _CLAUSE_CUT = re.compile(r"[,;:—)–] ")
+_QUANTITY = re.compile(r"^\d[\d.,/]*-?(?=[A-Za-z])")  # "14-oz."
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 
 
@@ -206,7 +207,7 @@ def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
 
 def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
     """Decide for one full stop after `token`, given the word after it and the text just before it."""
-    key = token.lower()
+    key = _QUANTITY.sub("", token).lower() or token.lower()
     starts_sentence = following.lower() in SENTENCE_STARTERS and following[0].isupper()
     if first and (token.isdigit() and len(token) <= 3):
         return False  # list number

@@ -131,6 +131,8 @@ def _read_per(scanner: Scanner) -> bool:
         return False
     quantity = scanner.number_end == scanner.position
     plural = scanner.before == "s" and bool(scanner.words) and following[1] in _PER_WORDS
+    if quantity and not plural and not _is_measured(scanner) and following[1] not in {*_PER_WORDS, *PER_UNITS}:
+        return False
     if not (quantity or plural):
         return False
     unit = PER_UNITS.get(following[1]) if quantity else None
@@ -139,6 +141,13 @@ def _read_per(scanner: Scanner) -> bool:
     else:
         scanner.say("per", scanner.position + 1)
     return True
+
+
+def _is_measured(scanner: Scanner) -> bool:
+    """Tell whether the quantity just read has a unit or is money."""
+    last = scanner.changes[-1]
+    written = scanner.text[last.start - scanner.offset : last.end - scanner.offset]
+    return any(not (c.isdigit() or c in ".,/") for c in written)
 
 
 def _symbol(scanner: Scanner, char: str, run: int) -> str:

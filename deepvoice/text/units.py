@@ -13,7 +13,7 @@ B byte|KB kilobyte|kB kilobyte|MB megabyte|GB gigabyte|TB terabyte|PB petabyte|M
 bps bit_per_second bits_per_second|kbps kilobit_per_second kilobits_per_second|mph mile_per_hour miles_per_hour
 Mbps megabit_per_second megabits_per_second|Gbps gigabit_per_second gigabits_per_second
 mpg mile_per_gallon miles_per_gallon|rpm RPM RPM|kph kilometer_per_hour kilometers_per_hour|kmh kilometer_per_hour
-tsp teaspoon|tbsp tablespoon
+tsp teaspoon|tbsp tablespoon|Tbsp tablespoon|Tsp teaspoon|tbs tablespoon|Tbs tablespoon
 bpm beat_per_minute beats_per_minute|dpi dot_per_inch dots_per_inch|MP megapixel|mmol millimole|ng nanogram
 N newton|kN kilonewton|Nm newton_meter|lm lumen|lx lux lux|kgf kilogram_force|IU IU IU|BTU BTU BTUS|Ah amp_hour
 mol mole|ppb part_per_billion|doz dozen dozen|pkg package|pcs piece|qt quart|rad radian|kt knot|kn knot

@@ -26,7 +26,8 @@ ABBREVIATIONS_INSIDE = frozenset(
 )
 # Not at the end of a sentence when a number follows:
 ABBREVIATIONS_BEFORE_NUMBERS = frozenset(
-    "no nos vol vols fig figs ch chap sec p pp pg pgs art ed est eq eqs para bk op pt rm fl b c d r max min ext ver "
+    "no nos vol vols fig figs ch chap sec p pp pg pgs art ed est eq eqs para bk op pt rm fl b c d r max min ext "
+    "ver temp elev "
     "ref refs app".split()
 ) | frozenset(MONTH_ABBREVIATIONS)
 # Either: "name" ends only before a word that often starts sentences, "time" before any capital.
@@ -57,7 +58,8 @@ SYMBOLS = {
     "≡": "identical to",
     "≤": "less than or equal to", "≥": "greater than or equal to", "≪": "much less than", "≫": "much greater than",
     "≠": "not equal to", "<": "less than", ">": "greater than", "√": "square root of", "∛": "cube root of",
-    "∞": "infinity", "°": "degrees", "§": "section", "²": "squared", "³": "cubed", "‰": "per mille", "$": "dollars",
+    "∞": "infinity", "°": "degrees", "§": "section", "¶": "paragraph", "⌘": "command", "⌥": "option", "⇧": "shift",
+    "²": "squared", "³": "cubed", "‰": "per mille", "$": "dollars",
     "£": "pounds", "€": "euros", "¥": "yen", "₹": "rupees", "¢": "cents", "₩": "won", "₽": "rubles", "₺": "lira",
     "₪": "shekels", "₫": "dong", "₱": "pesos", "₿": "bitcoin", "₴": "hryvnias", "₦": "naira", "฿": "baht", "Ω": "ohms",
     "∑": "sum of", "∏": "product of", "∫": "integral of", "∂": "partial", "∇": "del", "∪": "union",
@@ -91,9 +93,9 @@ CODE_WORDS = frozenset(
     "code codes pin passcode password otp account zip extension serial tracking confirmation reference isbn issn ssn "
     "iban".split()
 )
-ROOM_WORDS = frozenset(
+ROOM_WORDS = frozenset(["h t t p"]) | frozenset(
     "flight room route highway bus channel apartment suite gate interstate boeing unit error status exit area box "
-    "building locker".split()
+    "building locker http".split()
 )
 CALL_WORDS = frozenset(
     "call calls called calling dial dials dialed dialing phone ring text caller callers operator operators dispatcher "

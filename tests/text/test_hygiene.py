@@ -12,7 +12,7 @@ from deepvoice.text.hygiene import clean, fold
         ("don`t", "don't"),
         ("wait…", "wait..."),
         ("ﬁne Ｆｕｌｌ 𝐁𝐨𝐥𝐝", "fine Full Bold"),
-        ("3½ m² 20 ℃", "3 1/2  m² 20 °C"),
+        ("3½ m² 20 ℃", "3 1/2 m² 20 °C"),
         ("−5 to – and ―", "-5 to – and —"),
         ("cafe\u0301", "café"),
         ("a\r\nb\rc", "a\nb\nc"),

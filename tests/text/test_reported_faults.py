@@ -69,7 +69,7 @@ TABLE = """
 28 | the MP3s | the M P threes
 30 | FBI, CEO, NASA, US Army, AI | F B I C E O nasa U S army A I
 33 | 你好 world | world
-33 | zxqv brillig | zxqv brillig
+33 | zxqv brillig | Z X Q V brillig
 """
 
 
@@ -77,7 +77,7 @@ TABLE = """
 def test_reading(front_end, line):
     _, text, expected = line.split(" | ")
     heard = said(front_end, text)
-    assert heard.replace("z x q v", "zxqv") == canonical(expected)
+    assert heard == canonical(expected)
 
 
 def test_no_pause_inside_a_number(front_end):  # 4
@@ -109,7 +109,7 @@ def test_every_phone_is_in_the_inventory(front_end):  # 34
 
 def test_list_lines_pause_and_wrapped_lines_do_not(front_end):  # 36
     assert len(front_end.analyse("apples\nripe pears\nplums\ncherries").sentences) == 4
-    wrapped = "This paragraph was wrapped by an editor at a width of\nsixty columns and it reads on from line to line\nas one."
+    wrapped = "This paragraph was wrapped by an editor at a width of\nsixty columns and it reads on from line to\nline."
     (sentence,) = front_end.analyse(wrapped).sentences
     assert not {",", ";", ":", "-"} & set(sentence.sequence.symbols)
 
