@@ -98,7 +98,9 @@ def speaking_options(arguments: argparse.Namespace) -> "OptionValues":
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every subcommand that reads text has."""
-    parser.add_argument("--strict", action="store_true", help="refuse text with parts that cannot be spoken or done (status 3)")
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse text with parts that cannot be spoken or done (status 3)"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
 

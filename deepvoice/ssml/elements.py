@@ -37,7 +37,7 @@ ELEMENTS = {
     "prosody": Element(may=("rate", "pitch", "volume"), ignored=("contour", "range", "duration")),
     "emphasis": Element(may=("level",)),
     "sub": Element(content="reading", needs=("alias",)),
-    "say-as": Element(content="reading", needs=("interpret-as",), may=("format",), ignored=("detail",)),
+    "say-as": Element(content="reading", needs=("interpret-as",), may=("format",), ignored=("detail", "language")),
     "phoneme": Element(content="reading", needs=("ph",), may=("alphabet",), ignored=("type",)),
     "break": Element(content="nothing", may=("time", "strength")),
     "mark": Element(content="nothing", needs=("name",)),

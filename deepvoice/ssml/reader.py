@@ -5,6 +5,7 @@ no SSML (an unknown element or attribute, a value outside its grammar) is a Text
 """
 
 import difflib
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -71,6 +72,7 @@ class _Reader:
     _styles: list[Style] = field(default_factory=list)
     _notes: list[Note] = field(default_factory=list)
     _prefix: str = ""  # of the synthesis namespace, with its colon
+    _silence: float = 0.0  # seconds of the breaks so far
     _spoken: bool = False  # whether there is text after the last sentence break
 
     def result(self) -> Ssml:
@@ -133,6 +135,8 @@ class _Reader:
 
     def _element(self, name: str, position: int) -> Element:
         """Return what an element may have; raises TextError where there may be none of it."""
+        if not self._open and name.lower() == "speak" != name:
+            raise self._error(position, f"<{name}> is outermost; names are in lower case: <speak>...</speak>")
         if not self._open and name != "speak":
             raise self._error(position, f"<{name}> is outermost; put the whole text into <speak>...</speak>")
         if name in REFUSED:
@@ -215,6 +219,10 @@ class _Reader:
         if strength not in values.STRENGTHS:
             raise self._wrong(opened, "strength", f"expected one of {', '.join(values.STRENGTHS)}")
         seconds = self._value(opened, "time", values.seconds, values.STRENGTHS[strength])
+        self._silence += seconds
+        if self._silence > values.MAX_SILENCE:
+            limit = f"{values.MAX_SILENCE:.0f}s"
+            raise self._error(opened.position, f"the breaks add up to more than {limit}; split the text")
         self._append(" ", [opened.position])  # also between two letters: a break ends a word
         self._breaks.append(Break(position=len(self._characters), seconds=seconds))
 
@@ -242,9 +250,10 @@ class _Reader:
     def _reading(self, opened: _Open) -> None:
         """Make a reading of the text inside an element."""
         text = "".join(self._characters[opened.first :])
-        if not text.strip():
-            self._append(" ", [opened.position])  # a reading has a place in the text
-            start, end = len(self._characters) - 1, len(self._characters)
+        if not text.strip():  # a reading has a place in the text, and what is said is what is shown there
+            shown = opened.attributes.get("alias", "").strip() or opened.attributes.get("ph", "").strip() or " "
+            self._append(shown, [opened.position] * len(shown))
+            start, end = len(self._characters) - len(shown), len(self._characters)
         else:
             start = opened.first + len(text) - len(text.lstrip())
             end = opened.first + len(text.rstrip())
@@ -273,6 +282,8 @@ class _Reader:
         if not text:
             return None
         detail = attributes.get("format", "").strip().lower()
+        if kind == "date":  # "yyyy-mm-dd" is "ymd"
+            detail = "".join(char for char, _ in itertools.groupby(detail) if char.isalpha())
         try:
             say_as(text, kind, detail)
         except TextError as error_:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 MAX_BREAK = 60.0  # seconds
+MAX_SILENCE = 3600.0  # seconds of all breaks together: a small text must not become days of silence
 STRENGTHS = {"none": 0.0, "x-weak": 0.1, "weak": 0.25, "medium": 0.5, "strong": 0.8, "x-strong": 1.2}  # seconds
 RATES = {"x-slow": 0.5, "slow": 0.75, "medium": 1.0, "default": 1.0, "fast": 1.35, "x-fast": 1.8}
 PITCHES = {"x-low": -6.0, "low": -3.0, "medium": 0.0, "default": 0.0, "high": 3.0, "x-high": 6.0}  # semitones
