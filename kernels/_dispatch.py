@@ -17,7 +17,7 @@ Backend = Literal["reference", "cpu"]
 BackendChoice = Literal["auto", "reference", "cpu"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
-INTERFACE_VERSION = 2  # of the functions of _cpu; an editable install may have an extension built from older sources
+INTERFACE_VERSION = 3  # of the functions of _cpu; an editable install may have an extension built from older sources
 _PREFERRED: ContextVar[str] = ContextVar("preferred_backend", default="auto")
 _LOG = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deepvoice.kernels._checks import FloatArray, float_array
 from deepvoice.kernels._dispatch import extension, resolve
 from deepvoice.kernels.reference import wavenet as reference
-from deepvoice.kernels.weights import WaveNetShape, WaveNetWeights
+from deepvoice.kernels.weights import PRECISIONS, WaveNetShape, WaveNetWeights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,6 +137,8 @@ def _packed(weights: WaveNetWeights) -> Any:
                 signal_gain=shape.signal_gain,
                 code_scale=shape.code_scale,
                 **weights.tensors(),
+                limits=weights.limits,
+                precision=PRECISIONS.index(weights.precision),
             )
         return engine
 
@@ -175,27 +177,31 @@ def generate(
     Returns samples, codes and the state after the last sample.
     Raises TypeError or ValueError for arguments that do not fit, KernelUnavailableError for a missing backend.
     """
-    shape = weights.shape
-    inputs = _check_inputs(shape, cond_FC, lpc_FK, pulse_NQ2, state)
-    uniforms_T = float_array("uniforms_T", uniforms_T, (inputs.samples,))
-    temperature_F = float_array("temperature_F", temperature_F, (len(inputs.cond_FC),))
+    return generate_many(
+        weights, [Piece(cond_FC, lpc_FK, pulse_NQ2, uniforms_T, temperature_F, floor, state)], backend=backend
+    )[0]
+
+
+class _Stream(NamedTuple):
+    """A piece, checked."""
+
+    inputs: _Inputs
+    uniforms_T: FloatArray
+    temperature_F: FloatArray
+    floor: float
+
+
+def _check_piece(shape: WaveNetShape, piece: Piece) -> _Stream:
+    inputs = _check_inputs(shape, piece.cond_FC, piece.lpc_FK, piece.pulse_NQ2, piece.state)
+    uniforms_T = float_array("uniforms_T", piece.uniforms_T, (inputs.samples,))
+    temperature_F = float_array("temperature_F", piece.temperature_F, (len(inputs.cond_FC),))
     if not np.all((uniforms_T >= 0) & (uniforms_T < 1)):
         raise ValueError("uniforms_T has values outside [0, 1)")
     if not np.all((temperature_F > 1e-3) & (temperature_F < 1e3)):
         raise ValueError("temperature_F has values outside (0.001, 1000)")
-    if not 0 <= floor < 1:
-        raise ValueError(f"floor is {floor}, expected a probability in [0, 1)")
-    if resolve(backend) == "reference":
-        run = reference.Run(weights, inputs.state)
-        codes = run.generate(inputs.cond_FC, inputs.lpc_FK, inputs.pulse_NQ2, uniforms_T, temperature_F, floor)
-        return Generated(run.samples(), codes, _state(run))
-    samples, codes = np.empty(inputs.samples, np.float32), np.empty(inputs.samples, np.uint8)
-    new = inputs.state.copy()
-    _packed(weights).generate(
-        *(inputs.cond_FC, inputs.lpc_FK, inputs.pulse_NQ2, uniforms_T, temperature_F, float(floor)),
-        *(new.signal, new.residual, new.output, new.queues_DR, samples, codes),
-    )
-    return Generated(samples, codes, new)
+    if not 0 <= piece.floor < 1:
+        raise ValueError(f"floor is {piece.floor}, expected a probability in [0, 1)")
+    return _Stream(inputs, uniforms_T, temperature_F, float(piece.floor))
 
 
 def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: str = "auto") -> list[Generated]:
@@ -204,7 +210,23 @@ def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: 
     pieces: any number of them, each with its own number of frames, temperatures and state
     Returns one result a piece, in their order. The errors are those of `generate`, for whichever piece they concern.
     """
-    return [generate(weights, *piece, backend=backend) for piece in pieces]
+    streams = [_check_piece(weights.shape, piece) for piece in pieces]
+    if resolve(backend) == "reference":
+        return [_by_reference(weights, stream) for stream in streams]
+    results, calls = [], []
+    for (cond_FC, lpc_FK, pulse_NQ2, state, count), *rest in streams:
+        samples, codes, new = np.empty(count, np.float32), np.empty(count, np.uint8), state.copy()
+        results.append(Generated(samples, codes, new))
+        arrays = (new.signal, new.residual, new.output, new.queues_DR, samples, codes)
+        calls.append((cond_FC, lpc_FK, pulse_NQ2, *rest, *arrays))
+    _packed(weights).generate_many(calls)
+    return results
+
+
+def _by_reference(weights: WaveNetWeights, stream: _Stream) -> Generated:
+    run = reference.Run(weights, stream.inputs.state)
+    codes = run.generate(*stream.inputs[:3], stream.uniforms_T, stream.temperature_F, stream.floor)
+    return Generated(run.samples(), codes, _state(run))
 
 
 def teacher_forced(

@@ -16,13 +16,18 @@ The tensors, float32 and C contiguous; z rows 0..R-1 are the tanh half of a gate
     output_bias      [A]
 
 The gate and skip biases are part of the conditioning: `cond_FC` has C = 2RL + S columns.
+
+The large matrices (past, current, residual, skip, bunch, output) are kept in a precision: float32; bfloat16, inputs
+too; or int8, whose inputs need limits, the largest magnitudes that calibration saw:
+
+    limits           [L + 2]        of the residual stream before each layer, of relu(skip), of the last hidden layer
 """
 
 import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -41,6 +46,10 @@ LIMITS = {
     "harmonics": (0, 64),
     "lpc_order": (0, 64),
 }
+Precision = Literal["float32", "bfloat16", "int8"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+LIMIT_RANGE = (1e-6, 1e6)  # of a calibrated limit
+_RANDOM_LIMIT = 6.0  # signals of random weights stay below it
 MAX_LAYERS = 64
 MAX_DILATION = 4096
 MAX_DILATION_SUM = 65536
@@ -140,6 +149,8 @@ class WaveNetWeights:
     draw_weight: FloatArray
     output_weight: FloatArray
     output_bias: FloatArray
+    precision: Precision = "float32"
+    limits: FloatArray | None = None
     _packed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -147,10 +158,27 @@ class WaveNetWeights:
         """Check every tensor and make it contiguous."""
         for name, wanted in self.shape.tensor_shapes().items():
             object.__setattr__(self, name, float_array(name, getattr(self, name), wanted))
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"WaveNet precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
+        if self.limits is None:
+            if self.precision == "int8":
+                raise ValueError("WaveNet precision int8 needs limits: calibrate the weights first")
+            return
+        object.__setattr__(self, "limits", float_array("limits", self.limits, (self.shape.layers + 2,)))
+        low, high = LIMIT_RANGE
+        if not np.all((self.limits >= low) & (self.limits <= high)):
+            raise ValueError(f"WaveNet limits are {self.limits}, expected numbers from {low:g} to {high:g}")
 
     @classmethod
-    def from_tensors(cls, shape: WaveNetShape, tensors: Mapping[str, FloatArray]) -> "WaveNetWeights":
-        """Build from a mapping that has exactly the tensors of the module's docstring.
+    def from_tensors(
+        cls,
+        shape: WaveNetShape,
+        tensors: Mapping[str, FloatArray],
+        *,
+        precision: Precision = "float32",
+        limits: FloatArray | None = None,
+    ) -> "WaveNetWeights":
+        """Build from a mapping that has exactly the tensors of the module's docstring but the limits.
 
         Raises ValueError naming missing or unknown tensors.
         """
@@ -158,14 +186,16 @@ class WaveNetWeights:
         if wanted != set(tensors):
             missing, unknown = sorted(wanted - set(tensors)), sorted(set(tensors) - wanted)
             raise ValueError(f"WaveNet tensors do not fit: missing {missing}, unknown {unknown}")
-        return cls(shape=shape, **tensors)
+        return cls(shape=shape, precision=precision, limits=limits, **tensors)
 
     def tensors(self) -> dict[str, FloatArray]:
         """Return the tensors by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name in self.shape.tensor_shapes()}
 
 
-def random_weights(shape: WaveNetShape, seed: int = 0, half: bool = True) -> WaveNetWeights:
+def random_weights(
+    shape: WaveNetShape, seed: int = 0, half: bool = True, precision: Precision = "float32"
+) -> WaveNetWeights:
     """Draw weights that keep signals at a natural size, for tests and benchmarks.
 
     half: round to float16 values, as the weights of a voice folder are
@@ -176,4 +206,5 @@ def random_weights(shape: WaveNetShape, seed: int = 0, half: bool = True) -> Wav
         fan_in = size[-1] if name.endswith("weight") else 100
         values = (rng.standard_normal(size) / math.sqrt(max(fan_in, 1))).astype(np.float32)
         tensors[name] = values.astype(np.float16).astype(np.float32) if half else values
-    return WaveNetWeights.from_tensors(shape, tensors)
+    limits = np.full(shape.layers + 2, _RANDOM_LIMIT, np.float32)
+    return WaveNetWeights.from_tensors(shape, tensors, precision=precision, limits=limits)

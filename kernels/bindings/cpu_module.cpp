@@ -2,10 +2,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -25,7 +27,7 @@ using dv::size_of;
 using CodesIn = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using CodesOut = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr int kInterfaceVersion = 2;  // INTERFACE_VERSION of kernels/_dispatch.py
+constexpr int kInterfaceVersion = 3;  // INTERFACE_VERSION of kernels/_dispatch.py
 
 void make_wavenet(dv::WaveNet* self, int64_t hop, int64_t bunch,
                   const std::vector<int64_t>& dilations, int64_t residual, int64_t skip,
@@ -34,7 +36,8 @@ void make_wavenet(dv::WaveNet* self, int64_t hop, int64_t bunch,
                   double code_scale, In<2> input_weight, In<1> input_bias, In<3> past_weight,
                   In<3> current_weight, In<3> residual_weight, In<2> residual_bias,
                   In<3> skip_weight, In<2> bunch_weight, In<1> bunch_bias, In<3> draw_weight,
-                  In<2> output_weight, In<1> output_bias) {
+                  In<2> output_weight, In<1> output_bias, const std::optional<In<1>>& limits,
+                  int precision) {
   const dv::WaveNetSizes z{hop,       bunch,        dilations,   residual,     skip,
                            head,      levels,       history,     head_history, harmonics,
                            lpc_order, pre_emphasis, signal_gain, code_scale};
@@ -52,11 +55,23 @@ void make_wavenet(dv::WaveNet* self, int64_t hop, int64_t bunch,
   check_shape("draw_weight", draw_weight, {N, H, 2 + 3 * head_history});
   check_shape("output_weight", output_weight, {levels, H});
   check_shape("output_bias", output_bias, {levels});
-  const dv::WaveNetTensors tensors{
-      input_weight.data(),    input_bias.data(),    past_weight.data(),   current_weight.data(),
-      residual_weight.data(), residual_bias.data(), skip_weight.data(),   bunch_weight.data(),
-      bunch_bias.data(),      draw_weight.data(),   output_weight.data(), output_bias.data()};
-  new (self) dv::WaveNet(z, tensors);
+  if (limits.has_value()) check_shape("limits", *limits, {L + 2});
+  if (precision < 0 || precision > 2)
+    throw std::invalid_argument("WaveNet precision must be 0, 1 or 2");
+  const dv::WaveNetTensors tensors{input_weight.data(),
+                                   input_bias.data(),
+                                   past_weight.data(),
+                                   current_weight.data(),
+                                   residual_weight.data(),
+                                   residual_bias.data(),
+                                   skip_weight.data(),
+                                   bunch_weight.data(),
+                                   bunch_bias.data(),
+                                   draw_weight.data(),
+                                   output_weight.data(),
+                                   output_bias.data(),
+                                   limits.has_value() ? limits->data() : nullptr};
+  new (self) dv::WaveNet(z, tensors, static_cast<dv::Precision>(precision));
 }
 
 // The inputs and the state, checked, that both runs share.
@@ -85,9 +100,10 @@ dv::WaveNetRun checked_run(const dv::WaveNet& net, const In<2>& cond, const In<2
   return run;
 }
 
-void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
-              In<1> temperature, float floor, Out<1> signal, Out<1> residual, Out<1> output,
-              Out<2> queues, Out<1> samples, CodesOut codes) {
+dv::WaveNetRun checked_stream(const dv::WaveNet& net, const In<2>& cond, const In<2>& lpc,
+                              const In<2>& pulse, const In<1>& uniforms, const In<1>& temperature,
+                              float floor, Out<1> signal, Out<1> residual, Out<1> output,
+                              Out<2> queues, Out<1> samples, CodesOut codes) {
   dv::WaveNetRun run =
       checked_run(net, cond, lpc, pulse, signal, residual, output, queues, samples);
   check_shape("uniforms_T", uniforms, {size_of(samples, 0)});
@@ -97,8 +113,47 @@ void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> unifor
   run.temperature = temperature.data();
   run.floor = floor;
   run.codes = codes.data();
+  return run;
+}
+
+void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
+              In<1> temperature, float floor, Out<1> signal, Out<1> residual, Out<1> output,
+              Out<2> queues, Out<1> samples, CodesOut codes) {
+  const dv::WaveNetRun run = checked_stream(net, cond, lpc, pulse, uniforms, temperature, floor,
+                                            signal, residual, output, queues, samples, codes);
   const nb::gil_scoped_release unlocked;
-  net.run(run);
+  net.run({run});
+}
+
+// Each stream is a tuple of the arguments of `generate`; the caller keeps their arrays alive.
+void generate_many(dv::WaveNet& net, const std::vector<nb::tuple>& streams) {
+  std::vector<dv::WaveNetRun> runs;
+  for (const nb::tuple& s : streams) {
+    if (s.size() != 12) throw std::invalid_argument("a stream must be a tuple of 12 arguments");
+    runs.push_back(checked_stream(
+        net, nb::cast<In<2>>(s[0], false), nb::cast<In<2>>(s[1], false),
+        nb::cast<In<2>>(s[2], false), nb::cast<In<1>>(s[3], false), nb::cast<In<1>>(s[4], false),
+        nb::cast<float>(s[5]), nb::cast<Out<1>>(s[6], false), nb::cast<Out<1>>(s[7], false),
+        nb::cast<Out<1>>(s[8], false), nb::cast<Out<2>>(s[9], false),
+        nb::cast<Out<1>>(s[10], false), nb::cast<CodesOut>(s[11], false)));
+  }
+  const nb::gil_scoped_release unlocked;
+  net.run(std::move(runs));
+}
+
+// sums [columns, outputs] of a matrix that is quantised as a WaveNet's are, for tests.
+void int8_sums(In<2> weight, In<2> x, bool rectified, float limit,
+               nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums) {
+  const int64_t outputs = size_of(weight, 0), inputs = size_of(weight, 1), columns = size_of(x, 0);
+  if (outputs < 1 || outputs > 65536 || inputs < 1 || inputs > 1024)
+    throw std::invalid_argument("weight has more than 65536 outputs or 1024 inputs, or none");
+  if (!(limit >= 1e-6f && limit <= 1e6f)) throw std::invalid_argument("limit must be positive");
+  const int64_t width = dv::padded(static_cast<int>(outputs));
+  check_shape("x", x, {columns, inputs});
+  check_shape("sums", sums, {columns, width});
+  const dv::Table& functions = dv::table();
+  const dv::PackedMatrix packed(weight.data(), outputs, inputs, rectified, limit, functions);
+  functions.int8_sums(packed.matrix(), x.data(), columns, sums.data());
 }
 
 void teacher_forced(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, CodesIn codes,
@@ -114,7 +169,7 @@ void teacher_forced(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, CodesI
   run.given = codes.data();
   run.logits = logits.data();
   const nb::gil_scoped_release unlocked;
-  net.run(run);
+  net.run({run});
 }
 
 }  // namespace
@@ -130,6 +185,8 @@ NB_MODULE(_cpu, m) {
   m.def("isa", [] { return std::string(dv::table().name); }, "The instruction set in use.");
   m.def("set_isa", &dv::set_isa, "name"_a, "Use another supported instruction set from now on.");
   dv::bind_layers(m);
+  m.def("int8_sums", &int8_sums, "weight"_a.noconvert(), "x"_a.noconvert(), "rectified"_a,
+        "limit"_a, "sums"_a.noconvert());
   nb::class_<dv::WaveNet>(m, "WaveNet")
       .def("__init__", &make_wavenet, nb::kw_only(), "hop"_a, "bunch"_a, "dilations"_a,
            "residual"_a, "skip"_a, "head"_a, "levels"_a, "history"_a, "head_history"_a,
@@ -138,11 +195,12 @@ NB_MODULE(_cpu, m) {
            "current_weight"_a.noconvert(), "residual_weight"_a.noconvert(),
            "residual_bias"_a.noconvert(), "skip_weight"_a.noconvert(), "bunch_weight"_a.noconvert(),
            "bunch_bias"_a.noconvert(), "draw_weight"_a.noconvert(), "output_weight"_a.noconvert(),
-           "output_bias"_a.noconvert())
+           "output_bias"_a.noconvert(), "limits"_a.noconvert().none(), "precision"_a)
       .def("generate", &generate, "cond"_a.noconvert(), "lpc"_a.noconvert(), "pulse"_a.noconvert(),
            "uniforms"_a.noconvert(), "temperature"_a.noconvert(), "floor"_a, "signal"_a.noconvert(),
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),
            "samples"_a.noconvert(), "codes"_a.noconvert())
+      .def("generate_many", &generate_many, "streams"_a)
       .def("teacher_forced", &teacher_forced, "cond"_a.noconvert(), "lpc"_a.noconvert(),
            "pulse"_a.noconvert(), "codes"_a.noconvert(), "signal"_a.noconvert(),
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),

@@ -15,6 +15,8 @@ extern const Table kScalar;
 #if defined(__x86_64__)
 extern const Table kAvx2;
 extern const Table kAvx512;
+extern const Table kAvx512Vnni;
+extern const Table kAvx512Bf16;
 #endif
 
 namespace {
@@ -34,9 +36,12 @@ std::vector<const Table*> supported_tables() {
   const bool avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_half_conversion();
   if (avx2) tables.push_back(&kAvx2);
-  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
-    tables.push_back(&kAvx512);
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  if (avx512) tables.push_back(&kAvx512);
+  if (vnni) tables.push_back(&kAvx512Vnni);
+  if (vnni && __builtin_cpu_supports("avx512bf16")) tables.push_back(&kAvx512Bf16);
 #endif
   return tables;
 }

@@ -14,18 +14,27 @@ namespace avx512 {
 namespace {
 #include "simd_avx512.hpp"
 //
+#include "int8_avx512.hpp"
+//
+#include "bfloat_plain.hpp"
+//
 #include "math_body.hpp"
 //
 #include "matrix_body.hpp"
 //
 #include "layers_body.hpp"
 //
+#include "draw_body.hpp"
+//
 #include "wavenet_body.hpp"
 }  // namespace
 }  // namespace avx512
 
 extern const Table kAvx512;
-const Table kAvx512 = {"avx512",          avx512::kHalfWeights, avx512::elementary, avx512::dense,
-                       avx512::gru_gates, avx512::qrnn_pool,    avx512::wavenet,   avx512::kBfloatProducts,  avx512::affine, avx512::encode, avx512::layer_norm};
+const Table kAvx512 = {"avx512",          avx512::kHalfWeights,    avx512::kInt8Group,
+                       avx512::kInt8Zero, avx512::elementary,      avx512::dense,
+                       avx512::gru_gates, avx512::qrnn_pool,       avx512::wavenet,
+                       avx512::int8_sums, avx512::kBfloatProducts, avx512::affine,
+                       avx512::encode,    avx512::layer_norm};
 
 }  // namespace dv

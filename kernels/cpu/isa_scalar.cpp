@@ -9,18 +9,27 @@ namespace scalar {
 namespace {
 #include "simd_scalar.hpp"
 //
+#include "int8_scalar.hpp"
+//
+#include "bfloat_plain.hpp"
+//
 #include "math_body.hpp"
 //
 #include "matrix_body.hpp"
 //
 #include "layers_body.hpp"
 //
+#include "draw_body.hpp"
+//
 #include "wavenet_body.hpp"
 }  // namespace
 }  // namespace scalar
 
 extern const Table kScalar;
-const Table kScalar = {"scalar",          scalar::kHalfWeights, scalar::elementary, scalar::dense,
-                       scalar::gru_gates, scalar::qrnn_pool,    scalar::wavenet,   scalar::kBfloatProducts,  scalar::affine, scalar::encode, scalar::layer_norm};
+const Table kScalar = {"scalar",          scalar::kHalfWeights,    scalar::kInt8Group,
+                       scalar::kInt8Zero, scalar::elementary,      scalar::dense,
+                       scalar::gru_gates, scalar::qrnn_pool,       scalar::wavenet,
+                       scalar::int8_sums, scalar::kBfloatProducts, scalar::affine,
+                       scalar::encode,    scalar::layer_norm};
 
 }  // namespace dv

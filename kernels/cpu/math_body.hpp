@@ -55,32 +55,16 @@ static inline Vec exp_of(Vec x) {
   return mul(p, power_of_two(n));
 }
 
-// log(x) of a normal number: x = m 2^e with m near 1, log m = 2 atanh((m - 1) / (m + 1))
-static inline float log_of(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, sizeof bits);
-  const uint32_t shifted = bits - 0x3f3504f3u;  // sqrt(1/2)
-  const int exponent = static_cast<int32_t>(shifted) >> 23;
-  bits = (shifted & 0x007fffffu) + 0x3f3504f3u;
-  float m;
-  __builtin_memcpy(&m, &bits, sizeof m);
-  const float s = (m - 1.0f) / (m + 1.0f);
-  const float z = s * s;
-  const float series = ((0.22222222f * z + 0.28571429f) * z + 0.4f) * z + 0.66666667f;
-  return static_cast<float>(exponent) * 0.69314718f + (s * z * series + 2.0f * s);
-}
+#include "companding.hpp"
 
 static void elementary(int which, const float* x, float* y, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int part = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
     const Vec v = load_partial(x + i, part);
-    if (which == kElementaryLog) {
-      for (int j = 0; j < part; ++j) y[i + j] = log_of(x[i + j]);
-      continue;
-    }
     const Vec r = which == kElementaryTanh      ? tanh_of(v)
                   : which == kElementarySigmoid ? sigmoid_of(v)
-                                                : exp_of(v);
+                  : which == kElementaryExp     ? exp_of(v)
+                                                : log_of(v);
     store_partial(y + i, r, part);
   }
 }

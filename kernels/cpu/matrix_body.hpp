@@ -1,143 +1,261 @@
 // Products with packed matrices (model.hpp) and with plain row-major ones. Included inside the
-// instruction set's namespace, after its simd file. The order of summation of an output depends on
-// the matrix alone, never on how many columns or rows are computed together.
+// instruction set's namespace, after its simd, int8 and bfloat files. The order of summation of an
+// output is that of the inputs, however many columns or rows are computed together.
 
-static inline Vec weights_at(const float* p) { return load(p); }
-static inline Vec weights_at(const uint16_t* p) { return load_half(p); }
-
-// Outputs of kVectors vectors of one panel for one column; kSplit interleaved chains hide the
-// latency of the multiply-adds.
-template <int kVectors, int kSplit, class W>
-static inline void panel_vector(const W* w, int stride, const float* x, int inputs,
-                                const float* start, float* y) {
-  Vec sum[kSplit][kVectors];
-  for (int v = 0; v < kVectors; ++v) {
-    sum[0][v] = load(start + v * kLanes);
-    for (int s = 1; s < kSplit; ++s) sum[s][v] = broadcast(0.0f);
-  }
-  int i = 0;
-  for (; i + kSplit <= inputs; i += kSplit) {
-    for (int s = 0; s < kSplit; ++s) {
-      const Vec input = broadcast(x[i + s]);
-      for (int v = 0; v < kVectors; ++v)
-        sum[s][v] = fma(weights_at(w + static_cast<ptrdiff_t>(i + s) * stride + v * kLanes), input,
-                        sum[s][v]);
-    }
-  }
-  for (; i < inputs; ++i) {
-    const Vec input = broadcast(x[i]);
-    for (int v = 0; v < kVectors; ++v)
-      sum[0][v] =
-          fma(weights_at(w + static_cast<ptrdiff_t>(i) * stride + v * kLanes), input, sum[0][v]);
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    for (int s = 1; s < kSplit; ++s) sum[0][v] = add(sum[0][v], sum[s][v]);
-    store(y + v * kLanes, sum[0][v]);
-  }
-}
-
-// The same for kColumns columns in one pass over the weights; one chain an output.
-template <int kVectors, int kColumns, class W>
-static inline void panel_columns(const W* w, int stride, const float* const* x, int inputs,
-                                 const float* start, float* y, ptrdiff_t y_stride) {
-  Vec sum[kColumns][kVectors];
-  for (int c = 0; c < kColumns; ++c)
-    for (int v = 0; v < kVectors; ++v) sum[c][v] = load(start + v * kLanes);
-  for (int i = 0; i < inputs; ++i) {
-    Vec weight[kVectors];
-    for (int v = 0; v < kVectors; ++v)
-      weight[v] = weights_at(w + static_cast<ptrdiff_t>(i) * stride + v * kLanes);
-    for (int c = 0; c < kColumns; ++c) {
-      const Vec input = broadcast(x[c][i]);
-      for (int v = 0; v < kVectors; ++v) sum[c][v] = fma(weight[v], input, sum[c][v]);
-    }
-  }
-  for (int c = 0; c < kColumns; ++c)
-    for (int v = 0; v < kVectors; ++v) store(y + c * y_stride + v * kLanes, sum[c][v]);
-}
-
-// Vectors of a 16-output block, and of the largest group whose sums stay in registers.
 constexpr int kBlockVectors = kBlock / kLanes;
 
-template <class W>
-static inline void matrix_vector_typed(const Matrix& m, const float* x, const float* start,
-                                       float* y) {
-  const W* w = static_cast<const W*>(m.data);
-  for (int first = 0; first < m.outputs; first += kPanel) {
-    const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
-    const W* panel = w + static_cast<ptrdiff_t>(first) * m.inputs;
-    if constexpr (kBlockVectors <= 2) {
-      if (width == kPanel) {
-        panel_vector<4 * kBlockVectors, 2 / kBlockVectors>(panel, width, x, m.inputs, start + first,
-                                                           y + first);
-        continue;
-      }
+// Sums stay in registers only where every loop over them is unrolled, which compilers give up on.
+#define DV_UNROLL _Pragma("GCC unroll 16")
+#define DV_INLINE static inline __attribute__((always_inline))
+
+struct Sums {  // of a block of 16 outputs
+  Vec v[kBlockVectors];
+};
+
+// What a storage does with a block of 16 outputs. `partial` holds unfinished sums.
+
+struct FloatSums {
+  typedef Sums Sum;
+  DV_INLINE Sum begin(const Matrix&, int, const float* start) { return resume(start); }
+  DV_INLINE Sum resume(const float* partial) {
+    Sum s;
+    for (int v = 0; v < kBlockVectors; ++v) s.v[v] = load(partial + v * kLanes);
+    return s;
+  }
+  DV_INLINE void pause(const Sum& s, float* partial) {
+    for (int v = 0; v < kBlockVectors; ++v) store(partial + v * kLanes, s.v[v]);
+  }
+  DV_INLINE void end(const Matrix&, int, const float*, const Sum& s, float* y) { pause(s, y); }
+};
+
+struct FloatStorage : FloatSums {
+  typedef float Input;
+  typedef Sums Weights;
+  typedef Vec Inputs;
+  static constexpr int kGroup = 1, kBytes = 4 * kBlock;
+  DV_INLINE Weights weights(const unsigned char* p) {
+    return resume(reinterpret_cast<const float*>(p));
+  }
+  DV_INLINE Inputs inputs(const Input* x) { return broadcast(*x); }
+  DV_INLINE void multiply(Sum* s, const Weights& w, Inputs x) {
+    for (int v = 0; v < kBlockVectors; ++v) s->v[v] = fma(w.v[v], x, s->v[v]);
+  }
+};
+
+struct HalfStorage : FloatStorage {
+  static constexpr int kBytes = 2 * kBlock;
+  DV_INLINE Weights weights(const unsigned char* p) {
+    Weights w;
+    for (int v = 0; v < kBlockVectors; ++v)
+      w.v[v] = load_half(reinterpret_cast<const uint16_t*>(p) + v * kLanes);
+    return w;
+  }
+};
+
+struct BfloatStorage : FloatSums {
+  typedef uint16_t Input;
+  static constexpr int kGroup = 2, kBytes = 4 * kBlock;
+  typedef BfloatWeights Weights;
+  typedef BfloatInputs Inputs;
+  DV_INLINE Weights weights(const unsigned char* p) { return bfloat_weights(p); }
+  DV_INLINE Inputs inputs(const Input* x) { return bfloat_inputs(x); }
+  DV_INLINE void multiply(Sum* s, const Weights& w, const Inputs& x) {
+    bfloat_multiply(s->v, w, x);
+  }
+};
+
+struct Int8Storage {
+  typedef Quantised Input;
+  typedef Counts Sum;
+  typedef Int8Weights Weights;
+  typedef Int8Inputs Inputs;
+  static constexpr int kGroup = kInt8Group, kBytes = kInt8Group * kBlock;
+  DV_INLINE Sum begin(const Matrix& m, int output, const float*) {
+    return load_counts(m.offset + output);
+  }
+  DV_INLINE Sum resume(const float* partial) {
+    return load_counts(reinterpret_cast<const int32_t*>(partial));
+  }
+  DV_INLINE void pause(const Sum& s, float* partial) {
+    store_counts(reinterpret_cast<int32_t*>(partial), s);
+  }
+  DV_INLINE void end(const Matrix& m, int output, const float* start, const Sum& s, float* y) {
+    for (int v = 0; v < kBlockVectors; ++v)
+      store(y + v * kLanes,
+            fma(counts_vec(s, v), load(m.scale + output + v * kLanes), load(start + v * kLanes)));
+  }
+  DV_INLINE Weights weights(const unsigned char* p) { return int8_weights(p); }
+  DV_INLINE Inputs inputs(const Input* x) { return int8_inputs(x); }
+  DV_INLINE void multiply(Sum* s, const Weights& w, const Inputs& x) { *s = count(*s, w, x); }
+};
+
+enum Stage : int {
+  kWhole,   // y = start + W x + V x2
+  kFirst,   // partial = the sums of start + W x
+  kSecond,  // y = the sums of partial + V x2; start as in kFirst
+};
+
+struct Operands {  // each an array with a pointer for each column
+  const float* const* x;
+  const float* const* x2;
+  const float* const* start;
+  float* const* partial;
+  float* const* y;  // may be the same as start
+};
+
+template <class S, int kBlocks, int kColumns>
+DV_INLINE void accumulate(const unsigned char* w, ptrdiff_t step, int groups, const float* const* x,
+                          typename S::Sum (&sum)[kColumns][kBlocks]) {
+  const typename S::Input* in[kColumns];
+  DV_UNROLL
+  for (int c = 0; c < kColumns; ++c) in[c] = reinterpret_cast<const typename S::Input*>(x[c]);
+  for (int g = 0; g < groups; ++g, w += step) {
+    typename S::Weights weights[kBlocks];
+    DV_UNROLL
+    for (int b = 0; b < kBlocks; ++b) weights[b] = S::weights(w + b * S::kBytes);
+    DV_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      const typename S::Inputs inputs = S::inputs(in[c] + g * S::kGroup);
+      DV_UNROLL
+      for (int b = 0; b < kBlocks; ++b) S::multiply(&sum[c][b], weights[b], inputs);
     }
-    for (int b = 0; b < width; b += kBlock)
-      panel_vector<kBlockVectors, 4 / kBlockVectors>(panel + b, width, x, m.inputs,
-                                                     start + first + b, y + first + b);
   }
 }
 
-// y [m.outputs] = start [m.outputs] + W x [m.inputs]; start may be y, x must not overlap y.
-static inline void matrix_vector(const Matrix& m, const float* x, const float* start, float* y) {
-  if (kHalfWeights && m.half) {
-    matrix_vector_typed<uint16_t>(m, x, start, y);
-  } else {
-    matrix_vector_typed<float>(m, x, start, y);
-  }
-}
-
-template <int kColumns, class W>
-static inline void matrix_columns_typed(const Matrix& m, const float* const* x, const float* start,
-                                        float* y, ptrdiff_t y_stride) {
-  constexpr int kVectors = kBlockVectors == 1 ? 4 : kBlockVectors;  // of a full panel, in registers
-  constexpr int kGroup = kVectors * kLanes;
-  const W* w = static_cast<const W*>(m.data);
-  for (int first = 0; first < m.outputs; first += kPanel) {
-    const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
-    const W* panel = w + static_cast<ptrdiff_t>(first) * m.inputs;
-    int b = 0;
-    for (; b + kGroup <= width; b += kGroup)
-      panel_columns<kVectors, kColumns>(panel + b, width, x, m.inputs, start + first + b,
-                                        y + first + b, y_stride);
-    for (; b < width; b += kBlock)
-      panel_columns<kBlockVectors, kColumns>(panel + b, width, x, m.inputs, start + first + b,
-                                             y + first + b, y_stride);
-  }
-}
-
-// matrix_vector for `columns` (1 to kPastColumns) vectors x[c] with the same start; y [columns,
-// m.outputs].
-static inline void matrix_columns(const Matrix& m, const float* const* x, int columns,
-                                  const float* start, float* y) {
-  const ptrdiff_t y_stride = m.outputs;
-  for (int c = 0; c < columns;) {
-    const int left = columns - c;
-    if (left >= 4) {
-      if (kHalfWeights && m.half) {
-        matrix_columns_typed<4, uint16_t>(m, x + c, start, y + c * y_stride, y_stride);
-      } else {
-        matrix_columns_typed<4, float>(m, x + c, start, y + c * y_stride, y_stride);
-      }
-      c += 4;
-    } else if (left >= 2) {
-      if (kHalfWeights && m.half) {
-        matrix_columns_typed<2, uint16_t>(m, x + c, start, y + c * y_stride, y_stride);
-      } else {
-        matrix_columns_typed<2, float>(m, x + c, start, y + c * y_stride, y_stride);
-      }
-      c += 2;
+// kBlocks blocks of outputs, from `output` on, in kColumns columns. `at` is where their first group
+// begins and `step` the distance to the next one, in bytes.
+template <class S, int kBlocks, int kColumns>
+DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step, int output,
+                    const Operands& o, int column, int stage) {
+  const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
+  const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
+  typename S::Sum sum[kColumns][kBlocks];
+  DV_UNROLL
+  for (int c = 0; c < kColumns; ++c) DV_UNROLL
+  for (int b = 0; b < kBlocks; ++b)
+    sum[c][b] = stage == kSecond
+                    ? S::resume(o.partial[column + c] + output + b * kBlock)
+                    : S::begin(m, output + b * kBlock, o.start[column + c] + output + b * kBlock);
+  if (stage != kSecond)
+    accumulate<S, kBlocks, kColumns>(m.data + at, step, groups, o.x + column, sum);
+  if (stage != kFirst && groups2 > 0)
+    accumulate<S, kBlocks, kColumns>(m.data2 + at2, step, groups2, o.x2 + column, sum);
+  DV_UNROLL
+  for (int c = 0; c < kColumns; ++c) DV_UNROLL
+  for (int b = 0; b < kBlocks; ++b) {
+    const int at = output + b * kBlock;
+    if (stage == kFirst) {
+      S::pause(sum[c][b], o.partial[column + c] + at);
     } else {
-      if (kHalfWeights && m.half) {
-        matrix_columns_typed<1, uint16_t>(m, x + c, start, y + c * y_stride, y_stride);
-      } else {
-        matrix_columns_typed<1, float>(m, x + c, start, y + c * y_stride, y_stride);
-      }
-      c += 1;
+      S::end(m, at, o.start[column + c] + at, sum[c][b], o.y[column + c] + at);
     }
   }
 }
+
+// Blocks whose sums stay in registers.
+template <int kColumns>
+constexpr int kTileBlocks = kLanes == 16  ? (kColumns == 4 ? 4 : 8)
+                            : kLanes == 8 ? 4 / kColumns
+                                          : 1;
+
+template <class S, int kColumns>
+static inline void panel(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, int first, int blocks,
+                         const Operands& o, int column, int stage) {
+  constexpr int kBlocks = kTileBlocks<kColumns>;
+  const ptrdiff_t step = static_cast<ptrdiff_t>(blocks) * S::kBytes;
+  int b = 0;
+  for (; b + kBlocks <= blocks; b += kBlocks)
+    tile<S, kBlocks, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock,
+                               o, column, stage);
+  if constexpr (kBlocks > 4)
+    for (; b + 4 <= blocks; b += 4)
+      tile<S, 4, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock, o,
+                           column, stage);
+  for (; b < blocks; ++b)
+    tile<S, 1, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock, o,
+                         column, stage);
+}
+
+template <class S>
+static void product_of(const Matrix& m, const Operands& o, int columns, int stage) {
+  const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
+  const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
+  ptrdiff_t at = 0, at2 = 0;  // of the panel
+  for (int first = 0; first < m.outputs; first += kPanel) {
+    const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
+    const int blocks = width / kBlock;
+    int c = 0;
+    for (; c + 4 <= columns; c += 4) panel<S, 4>(m, at, at2, first, blocks, o, c, stage);
+    if (c + 2 <= columns) {
+      panel<S, 2>(m, at, at2, first, blocks, o, c, stage);
+      c += 2;
+    }
+    if (c < columns) panel<S, 1>(m, at, at2, first, blocks, o, c, stage);
+    at += static_cast<ptrdiff_t>(groups) * blocks * S::kBytes;
+    at2 += static_cast<ptrdiff_t>(groups2) * blocks * S::kBytes;
+  }
+}
+
+static void product(const Matrix& m, const Operands& o, int columns, int stage) {
+  switch (m.storage) {
+    case kInt8:
+      return product_of<Int8Storage>(m, o, columns, stage);
+    case kBfloat:
+      return product_of<BfloatStorage>(m, o, columns, stage);
+    case kHalf:
+      if constexpr (kHalfWeights) return product_of<HalfStorage>(m, o, columns, stage);
+      break;
+    default:
+      return product_of<FloatStorage>(m, o, columns, stage);
+  }
+}
+
+// Writes `count` values, a multiple of 16, as the matrix wants its inputs.
+static inline void encode_inputs(const Matrix& m, const float* x, int count, float* to) {
+  const Vec zero = broadcast(0.0f);
+  if (m.storage == kInt8) {
+    const Vec inverse = broadcast(m.inverse_unit);
+    const Vec low = broadcast(m.rectified ? 0.0f : -127.0f);
+    const Vec high = broadcast(m.rectified ? 255.0f : 127.0f);
+    const int shift = m.rectified ? 0 : kInt8Zero;
+    Quantised* const codes = reinterpret_cast<Quantised*>(to);
+    for (int i = 0; i < count; i += kLanes)
+      store_quantised(codes + i, min(max(mul(load(x + i), inverse), low), high), shift);
+    return;
+  }
+  for (int i = 0; i < count; i += kLanes) {
+    const Vec value = m.rectified ? max(load(x + i), zero) : load(x + i);
+    if (m.storage == kBfloat) {
+      store_bfloat(reinterpret_cast<uint16_t*>(to) + i, value);
+    } else {
+      store(to + i, value);
+    }
+  }
+}
+
+// The values that encoded inputs stand for.
+static inline void decode_inputs(const Matrix& m, const float* codes, int count, float* to) {
+  for (int i = 0; i < count; ++i) {
+    if (m.storage == kInt8) {
+      const int zero = m.rectified ? 0 : kInt8Zero;
+      const Quantised* const from = reinterpret_cast<const Quantised*>(codes) + i;
+      to[i] = static_cast<float>(quantised_value(from, zero)) * m.unit;
+    } else if (m.storage == kBfloat) {
+      const uint32_t bits = static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(codes)[i])
+                            << 16;
+      __builtin_memcpy(to + i, &bits, sizeof bits);
+    } else {
+      to[i] = codes[i];
+    }
+  }
+}
+
+static inline int input_bytes(const Matrix& m) {
+  return m.storage == kInt8 ? static_cast<int>(sizeof(Quantised)) : m.storage == kBfloat ? 2 : 4;
+}
+
+#undef DV_UNROLL
+#undef DV_INLINE
 
 // Inner products of kRows rows of x with kOutputs rows of the weight.
 template <int kRows, int kOutputs>

@@ -8,7 +8,7 @@
 
 namespace dv {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kAlignment = 4096;  // a page, so that neighbours spread over the cache alike
 
 struct AlignedDelete {
   void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlignment)); }

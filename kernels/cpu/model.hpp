@@ -7,21 +7,33 @@
 namespace dv {
 
 constexpr int kBlock = 16;      // outputs are padded to whole blocks
-constexpr int kPanel = 64;      // outputs that are computed together
+constexpr int kPanel = 128;     // outputs that lie together
 constexpr int kMaxLayers = 64;  // also the largest bunch
 constexpr int kMaxLevels = 256;
 constexpr int kLeadIn = 64;      // zeros before a history, for predictors padded to whole vectors
 constexpr int kPastColumns = 4;  // steps whose past halves share one pass over the weights
+constexpr int kMaxStreams = 16;  // streams that share one pass over the weights
 
 constexpr int padded(int count) { return (count + kBlock - 1) / kBlock * kBlock; }
 
-// A weight matrix for y = W x: panels of 64 outputs (the last may be 16, 32 or 48), each
-// [inputs][outputs of the panel], float32 or IEEE half precision.
+// How a matrix is stored. kInt8 has int8 weights with a scale for each output and quantised inputs.
+enum Storage : int { kFloat = 0, kHalf = 1, kBfloat = 2, kInt8 = 3 };
+
+// A weight matrix for y = W x, or for y = W x + V x2 (the two taps of a gate). Panels of 128
+// outputs (the last may have fewer blocks), each [group of inputs][block of 16
+// outputs][output][input of the group]. A group has 1 input in kFloat and kHalf, 2 in kBfloat,
+// Table::int8_group in kInt8; the last one is filled up with zeros.
 struct Matrix {
-  const void* data;  // 64-byte aligned
-  int outputs;       // a multiple of kBlock; rows beyond the true ones are zero
-  int inputs;
-  bool half;
+  const unsigned char* data;   // W, 64-byte aligned
+  const unsigned char* data2;  // V, or null
+  const float* scale;          // kInt8: [outputs], what one unit of a sum stands for
+  const int32_t* offset;       // kInt8: [outputs], start of a sum
+  int outputs;                 // a multiple of kBlock; rows beyond the true ones are zero
+  int inputs, inputs2;         // of x and of x2, which may be 0
+  int storage;                 // a Storage
+  float unit;                  // kInt8: what one unit of a quantised input stands for
+  float inverse_unit;          // 1 / unit
+  bool rectified;              // kInt8: inputs are 0 to 255 units, otherwise -127 to 127
 };
 
 // A packed WaveNet; the sizes are named as in kernels/weights.py. A suffix P marks a size padded to
@@ -37,37 +49,41 @@ struct WaveNetModel {
   float compress_scale;  // 1 / log(levels)
   Matrix input;          // residualP outputs
   const float* input_bias;
-  Matrix past_gate[kMaxLayers];     // 2 residualP outputs: tanh half, sigmoid half
-  Matrix current_gate[kMaxLayers];  // the same
-  Matrix mix[kMaxLayers];           // residualP + skipP outputs; the last layer has skipP only
-  const float* residual_bias[kMaxLayers];  // residualP; null in the last layer
+  Matrix
+      gate[kMaxLayers];  // 2 residualP outputs, tanh half and sigmoid half; x2 is the current step
+  Matrix residual_mix[kMaxLayers];         // residualP outputs; the last layer has none
+  const float* residual_bias[kMaxLayers];  // residualP
+  Matrix skip_mix[kMaxLayers];             // skipP outputs
   Matrix bunch_head;                       // bunch * headP outputs
   const float* bunch_bias;
-  Matrix draw[kMaxLayers];  // one a sample of the bunch, headP outputs
-  Matrix output;            // levelsP outputs
+  const float* draw[kMaxLayers];  // one a sample of the bunch: [2 + 3 head_history][headP]
+  Matrix output;                  // levelsP outputs
   const float* output_bias;
-  const float* amplitudes;  // [levels]
+  const float* amplitudes;  // [levelsP]
 };
 
-// Working memory of one run, 64-byte aligned, zero at the start.
+// Working memory of one stream, 64-byte aligned, zero at the start.
 struct WaveNetScratch {
   float* cond;     // [layers * 2 residualP + skipP], one frame, padded
-  float* gates;    // [layers][kPastColumns][2 residualP], past halves plus conditioning
+  float* partial;  // [layers][kPastColumns][2 residualP], past halves
   float* gate;     // [2 residualP]
-  float* gated;    // [residualP]
-  float* mix;      // [residualP + skipP]: the residual stream, then the skip sum
-  float* inputs;   // trunk inputs or head inputs
+  float* stream;   // [residualP], the residual stream
+  float* skip;     // [skipP], the skip sum
+  float* inputs;   // trunk inputs
   float* heads;    // [bunch * headP]
-  float* hidden;   // [headP]
   float* logits;   // [levelsP]
-  float* chances;  // [levelsP]
-  float* lpc;      // [lpcP], oldest first after leading zeros
+  float* lpc;      // [lpcP + 1], oldest first after leading zeros; the last is the newest sample's
+  // Inputs of matrices in the form that their storage wants, with room for floats.
+  float *stream_code, *gated_code[2], *skip_code, *hidden_code;
   // Histories, [kLeadIn + past + bunch]: amplitude, times gain, companded; residual, companded.
   float *signal, *signal_gained, *signal_coded, *residual, *residual_coded;
-  float* queues;  // for each layer a ring of [dilation][residualP]
+  float* coded_amplitudes;  // [levelsP], the levels companded
+  unsigned char*
+      queues;  // for each layer a ring of [dilation] inputs, coded, 4 residualP bytes each
+  float output;
 };
 
-// What one call reads and writes; the shapes are those of kernels/wavenet.py.
+// What one stream reads and writes; the shapes are those of kernels/wavenet.py.
 struct WaveNetRun {
   int64_t frames;
   const float *cond, *lpc, *pulse;

@@ -45,3 +45,37 @@ static inline float reduce_max(Vec a) {
 static inline Vec load_half(const uint16_t* p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
+// Two bfloat16 numbers in each 32-bit word.
+static inline Vec load_bfloat_low(const void* p) {
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)), 16));
+}
+static inline Vec load_bfloat_high(const void* p) {
+  return _mm256_castsi256_ps(_mm256_and_si256(_mm256_loadu_si256(static_cast<const __m256i*>(p)),
+                                              _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+static inline void store_bfloat(uint16_t* p, Vec a) {
+  const __m256i bits = _mm256_castps_si256(a);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256i top = _mm256_srli_epi32(sum, 16);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm_packus_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1)));
+}
+static inline bool any_at_least(Vec a, Vec limit) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(a, limit, _CMP_GE_OQ)) != 0;
+}
+#include "first_above.hpp"
+// x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
+static inline Vec split_exponent(Vec x, Vec* m) {
+  const __m256i middle = _mm256_set1_epi32(0x3f3504f3);  // sqrt(1/2)
+  const __m256i shifted = _mm256_sub_epi32(_mm256_castps_si256(x), middle);
+  const __m256i mantissa = _mm256_and_si256(shifted, _mm256_set1_epi32(0x007fffff));
+  *m = _mm256_castsi256_ps(_mm256_add_epi32(mantissa, middle));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(shifted, 23));
+}
+// Magnitudes of y, which are positive, with the signs of x.
+static inline Vec copy_sign(Vec y, Vec x) {
+  return _mm256_or_ps(y, _mm256_and_ps(x, _mm256_set1_ps(-0.0f)));
+}
+static inline float first_lane(Vec a) { return _mm256_cvtss_f32(a); }

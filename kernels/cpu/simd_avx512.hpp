@@ -32,8 +32,62 @@ static inline void store(float* p, Vec a) { _mm512_storeu_ps(p, a); }
 static inline void store_partial(float* p, Vec a, int count) {
   _mm512_mask_storeu_ps(p, lane_mask(count), a);
 }
-static inline float reduce_add(Vec a) { return _mm512_reduce_add_ps(a); }
+static inline float reduce_add(Vec a) {
+  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
+  const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), high);
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
 static inline float reduce_max(Vec a) { return _mm512_reduce_max_ps(a); }
 static inline Vec load_half(const uint16_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
+// Two bfloat16 numbers in each 32-bit word.
+static inline Vec load_bfloat_low(const void* p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
+}
+static inline Vec load_bfloat_high(const void* p) {
+  return _mm512_castsi512_ps(
+      _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+static inline void store_bfloat(uint16_t* p, Vec a) {
+  const __m512i bits = _mm512_castps_si512(a);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i sum = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(sum, 16)));
+}
+static inline bool any_at_least(Vec a, Vec limit) {
+  return _mm512_cmp_ps_mask(a, limit, _CMP_GE_OQ) != 0;
+}
+// First of 16 levels whose running sum is above the target, 16 if none is. Sums of 1, 2, 4 and 8
+// neighbours are added in turn, the same way on every instruction set.
+static inline int first_above(const float* chances, float below, float target) {
+  const __m512i zero = _mm512_setzero_si512();
+  Vec sum = load(chances);
+#define DV_SHIFTED(lanes) \
+  _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(sum), zero, 16 - lanes))
+  sum = add(sum, DV_SHIFTED(1));
+  sum = add(sum, DV_SHIFTED(2));
+  sum = add(sum, DV_SHIFTED(4));
+  sum = add(sum, DV_SHIFTED(8));
+#undef DV_SHIFTED
+  const unsigned above =
+      _mm512_cmp_ps_mask(add(sum, broadcast(below)), broadcast(target), _CMP_GT_OQ);
+  return __builtin_ctz(above | 0x10000u);
+}
+// x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
+static inline Vec split_exponent(Vec x, Vec* m) {
+  const __m512i middle = _mm512_set1_epi32(0x3f3504f3);  // sqrt(1/2)
+  const __m512i shifted = _mm512_sub_epi32(_mm512_castps_si512(x), middle);
+  const __m512i mantissa = _mm512_and_si512(shifted, _mm512_set1_epi32(0x007fffff));
+  *m = _mm512_castsi512_ps(_mm512_add_epi32(mantissa, middle));
+  return _mm512_cvtepi32_ps(_mm512_srai_epi32(shifted, 23));
+}
+// Magnitudes of y, which are positive, with the signs of x.
+static inline Vec copy_sign(Vec y, Vec x) {
+  const __m512i sign = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(INT32_MIN));
+  return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(y), sign));
+}
+static inline float first_lane(Vec a) { return _mm512_cvtss_f32(a); }

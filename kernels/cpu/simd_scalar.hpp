@@ -41,7 +41,7 @@ static inline void store_partial(float* p, Vec a, int count) {
     if (i < count) p[i] = a.v[i];
   }
 }
-static inline float reduce_add(Vec a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
+static inline float reduce_add(Vec a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 static inline float reduce_max(Vec a) {
   float m = a.v[0];
   for (int i = 1; i < kLanes; ++i) m = a.v[i] > m ? a.v[i] : m;
@@ -50,5 +50,49 @@ static inline float reduce_max(Vec a) {
 static inline Vec load_half(const uint16_t*) {
   return broadcast(0.0f);
 }  // never called: see kHalfWeights
+// Two bfloat16 numbers in each 32-bit word.
+static inline float float_of_bits(uint32_t bits) {
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline Vec load_bfloat_low(const void* p) {
+  uint32_t words[kLanes];
+  __builtin_memcpy(words, p, sizeof words);
+  DV_EACH(float_of_bits(words[i] << 16));
+}
+static inline Vec load_bfloat_high(const void* p) {
+  uint32_t words[kLanes];
+  __builtin_memcpy(words, p, sizeof words);
+  DV_EACH(float_of_bits(words[i] & 0xffff0000u));
+}
+static inline void store_bfloat(uint16_t* p, Vec a) {
+  for (int i = 0; i < kLanes; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &a.v[i], sizeof bits);
+    p[i] = static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+  }
+}
+static inline bool any_at_least(Vec a, Vec limit) {
+  bool any = false;
+  for (int i = 0; i < kLanes; ++i) any = any || a.v[i] >= limit.v[i];
+  return any;
+}
+#include "first_above.hpp"
+// x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
+static inline Vec split_exponent(Vec x, Vec* m) {
+  Vec e;
+  for (int i = 0; i < kLanes; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x.v[i], sizeof bits);
+    const uint32_t shifted = bits - 0x3f3504f3u;  // sqrt(1/2)
+    e.v[i] = static_cast<float>(static_cast<int32_t>(shifted) >> 23);
+    m->v[i] = float_of_bits((shifted & 0x007fffffu) + 0x3f3504f3u);
+  }
+  return e;
+}
+// Magnitudes of y, which are positive, with the signs of x.
+static inline Vec copy_sign(Vec y, Vec x) { DV_EACH(__builtin_copysignf(y.v[i], x.v[i])); }
+static inline float first_lane(Vec a) { return a.v[0]; }
 
 #undef DV_EACH

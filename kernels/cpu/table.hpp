@@ -17,6 +17,8 @@ enum Elementary : int {
 struct Table {
   const char* name;
   bool half_weights;  // reads matrices in half precision
+  int int8_group;     // inputs in a group of an int8 matrix
+  int int8_zero;      // what a quantised input of 0 is stored as, unless inputs are rectified
 
   // y[i] = f(x[i]) for the approximations that the other functions are built on.
   void (*elementary)(int which, const float* x, float* y, int64_t count);
@@ -34,9 +36,16 @@ struct Table {
   void (*qrnn_pool)(const float* candidate, const float* forget, const float* output, int64_t rows,
                     int64_t hidden, float* cell, float* y);
 
-  void (*wavenet)(const WaveNetModel& model, const WaveNetScratch& scratch, const WaveNetRun& run);
+  // Runs 1 to kMaxStreams streams side by side; the longest first.
+  void (*wavenet)(const WaveNetModel& model, WaveNetScratch* scratch, const WaveNetRun* runs,
+                  int count);
 
-  bool bfloat_products;  // has instructions for them, so that bfloat16 layers are faster than others
+  // sums [columns, outputs] = the integer sums of an int8 matrix with x [columns, inputs], which is
+  // quantised as `matrix` says.
+  void (*int8_sums)(const Matrix& matrix, const float* x, int64_t columns, int32_t* sums);
+
+  bool
+      bfloat_products;  // has instructions for them, so that bfloat16 layers are faster than others
 
   // Applies a packed layer to rows (layers.hpp).
   void (*affine)(const Layer& layer, const LayerCall& call);
@@ -44,8 +53,8 @@ struct Table {
   // out [count] = x [count] in the type that layers of this storage read.
   void (*encode)(const float* x, int64_t count, int storage, void* out);
 
-  // out [rows, out_stride] = the rows of x [rows, channels] with mean 0 and variance 1, times weight
-  // plus bias [channels], in the type that layers of this storage read.
+  // out [rows, out_stride] = the rows of x [rows, channels] with mean 0 and variance 1, times
+  // weight plus bias [channels], in the type that layers of this storage read.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t rows,
                      int64_t channels, int storage, void* out, int64_t out_stride);
 };

@@ -8,13 +8,14 @@
 #include <string>
 
 #include "dispatch.hpp"
+#include "pack.hpp"
 
 namespace dv {
 namespace {
 
 constexpr int kInput = 0, kInputBias = 1, kPast = 2, kCurrent = 3, kResidual = 4, kResidualBias = 5,
               kSkip = 6, kBunch = 7, kBunchBias = 8, kDraw = 9, kOutput = 10, kOutputBias = 11,
-              kTensors = 12;
+              kLimits = 12, kTensors = 13;
 
 void check_range(const char* name, int64_t value, int64_t low, int64_t high) {
   if (value < low || value > high)
@@ -43,63 +44,8 @@ std::vector<int64_t> tensor_sizes(const WaveNetSizes& z) {
           N * H,
           N * H * (2 + 3 * z.head_history),
           z.levels * H,
-          z.levels};
-}
-
-// Half-precision bits of a float that half precision holds exactly; false for any other.
-bool to_half(float value, uint16_t* half) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  const uint32_t sign = bits >> 16 & 0x8000u, mantissa = bits & 0x7fffffu;
-  const int exponent = static_cast<int>(bits >> 23 & 0xffu) - 127;
-  if ((bits & 0x7fffffffu) == 0) {
-    *half = static_cast<uint16_t>(sign);
-    return true;
-  }
-  if (exponent > 15 || exponent < -24) return false;
-  if (exponent >= -14) {
-    if (mantissa & 0x1fffu) return false;
-    *half =
-        static_cast<uint16_t>(sign | static_cast<uint32_t>(exponent + 15) << 10 | mantissa >> 13);
-    return true;
-  }
-  const int shift = -exponent - 1;  // of the full mantissa, so that its unit is 2^-24
-  const uint32_t full = mantissa | 0x800000u;
-  if (full & ((1u << shift) - 1u)) return false;
-  *half = static_cast<uint16_t>(sign | full >> shift);
-  return true;
-}
-
-// A row of a matrix before packing: `inputs` floats, or null for a row of zeros.
-using Rows = std::vector<const float*>;
-
-void append(Rows* rows, const float* first, int64_t count, int64_t inputs, int64_t padded_count) {
-  for (int64_t r = 0; r < padded_count; ++r)
-    rows->push_back(r < count ? first + r * inputs : nullptr);
-}
-
-bool fits_half(const Rows& rows, int64_t inputs) {
-  uint16_t ignored;
-  for (const float* row : rows) {
-    if (row == nullptr) continue;
-    for (int64_t i = 0; i < inputs; ++i)
-      if (!to_half(row[i], &ignored)) return false;
-  }
-  return true;
-}
-
-void store_weight(float value, float* to) { *to = value; }
-void store_weight(float value, uint16_t* to) { to_half(value, to); }
-
-template <class W>
-void fill_panels(const Rows& rows, int64_t inputs, W* to) {
-  const int64_t outputs = static_cast<int64_t>(rows.size());
-  for (int64_t first = 0; first < outputs; first += kPanel) {
-    const int64_t width = std::min<int64_t>(kPanel, outputs - first);
-    for (int64_t i = 0; i < inputs; ++i)
-      for (int64_t o = 0; o < width; ++o, ++to)
-        store_weight(rows[first + o] == nullptr ? 0.0f : rows[first + o][i], to);
-  }
+          z.levels,
+          L + 2};
 }
 
 }  // namespace
@@ -128,52 +74,6 @@ void WaveNetSizes::check() const {
   check_number("pre_emphasis", pre_emphasis, 0.0, 0.99);
   check_number("signal_gain", signal_gain, 1e-3, 1e3);
   check_number("code_scale", code_scale, 1e-3, 1e3);
-}
-
-struct WaveNet::Packed {
-  WaveNetModel model{};
-  std::vector<AlignedArray<unsigned char>> memory;
-
-  Matrix matrix(const Rows& rows, int64_t inputs, bool half) {
-    half = half && fits_half(rows, inputs);
-    const size_t count = rows.size() * static_cast<size_t>(inputs);
-    memory.emplace_back(count * (half ? sizeof(uint16_t) : sizeof(float)));
-    unsigned char* data = memory.back().get();
-    if (half) {
-      fill_panels(rows, inputs, reinterpret_cast<uint16_t*>(data));
-    } else {
-      fill_panels(rows, inputs, reinterpret_cast<float*>(data));
-    }
-    return {data, static_cast<int>(rows.size()), static_cast<int>(inputs), half};
-  }
-
-  // `count` values padded to `padded_count`, `repeats` times.
-  const float* vector(const float* values, int64_t count, int64_t padded_count,
-                      int64_t repeats = 1) {
-    memory.emplace_back(static_cast<size_t>(padded_count * repeats) * sizeof(float));
-    float* data = reinterpret_cast<float*>(memory.back().get());
-    for (int64_t r = 0; r < repeats; ++r)
-      std::copy(values + r * count, values + (r + 1) * count, data + r * padded_count);
-    return data;
-  }
-};
-
-WaveNet::WaveNet(const WaveNetSizes& sizes, const WaveNetTensors& tensors) : sizes_(sizes) {
-  sizes_.check();
-  const float* const all[kTensors] = {
-      tensors.input_weight,    tensors.input_bias,    tensors.past_weight,   tensors.current_weight,
-      tensors.residual_weight, tensors.residual_bias, tensors.skip_weight,   tensors.bunch_weight,
-      tensors.bunch_bias,      tensors.draw_weight,   tensors.output_weight, tensors.output_bias};
-  const std::vector<int64_t> counts = tensor_sizes(sizes_);
-  for (int i = 0; i < kTensors; ++i) tensors_.emplace_back(all[i], all[i] + counts[i]);
-}
-
-WaveNet::~WaveNet() = default;
-
-const WaveNetModel& WaveNet::model(bool half) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!packed_[half]) packed_[half] = pack(half);
-  return packed_[half]->model;
 }
 
 static void set_sizes(const WaveNetSizes& z, WaveNetModel* m) {
@@ -215,87 +115,248 @@ static std::vector<float> level_amplitudes(const WaveNetSizes& z) {
   return amplitudes;
 }
 
-std::unique_ptr<WaveNet::Packed> WaveNet::pack(bool half) const {
-  auto packed = std::make_unique<Packed>();
-  WaveNetModel& m = packed->model;
-  set_sizes(sizes_, &m);
-  const int64_t R = m.residual, S = m.skip, H = m.head;
-  const auto rows = [&](int tensor, int64_t first, int64_t count, int64_t inputs,
-                        int64_t padded_count, Rows into = {}) {
-    append(&into, tensors_[tensor].data() + first * inputs, count, inputs, padded_count);
-    return into;
-  };
-  const int64_t trunk_inputs = 3 * sizes_.history + 2 * sizes_.harmonics;
-  const int64_t head_inputs = 2 + 3 * sizes_.head_history;
-  m.input = packed->matrix(rows(kInput, 0, R, trunk_inputs, m.residualP), trunk_inputs, half);
-  m.input_bias = packed->vector(tensors_[kInputBias].data(), R, m.residualP);
-  for (int l = 0; l < m.layers; ++l) {
-    const auto gate = [&](int tensor) {
-      const Rows tanh_half = rows(tensor, 2 * l * R, R, R, m.residualP);
-      return packed->matrix(rows(tensor, (2 * l + 1) * R, R, R, m.residualP, tanh_half), R, half);
-    };
-    m.past_gate[l] = gate(kPast);
-    m.current_gate[l] = gate(kCurrent);
-    const bool last = l + 1 == m.layers;
-    const Rows residual_rows = last ? Rows() : rows(kResidual, l * R, R, R, m.residualP);
-    m.mix[l] = packed->matrix(rows(kSkip, l * S, S, R, m.skipP, residual_rows), R, half);
-    m.residual_bias[l] =
-        last ? nullptr : packed->vector(tensors_[kResidualBias].data() + l * R, R, m.residualP);
-  }
-  Rows heads;
-  for (int i = 0; i < m.bunch; ++i) {
-    heads = rows(kBunch, i * H, H, S, m.headP, heads);
-    m.draw[i] = packed->matrix(rows(kDraw, i * H, H, head_inputs, m.headP), head_inputs, half);
-  }
-  m.bunch_head = packed->matrix(heads, S, half);
-  m.bunch_bias = packed->vector(tensors_[kBunchBias].data(), H, m.headP, m.bunch);
-  m.output = packed->matrix(rows(kOutput, 0, m.levels, H, m.levelsP), H, half);
-  m.output_bias = packed->vector(tensors_[kOutputBias].data(), m.levels, m.levelsP);
-  const std::vector<float> amplitudes = level_amplitudes(sizes_);
-  m.amplitudes = packed->vector(amplitudes.data(), m.levels, m.levelsP);
-  return packed;
+// The weights of one WaveNet in the layout of one instruction set.
+struct WaveNet::Packed {
+  bool half;
+  int int8_group, int8_zero;
+  WaveNetModel model{};
+  Arena arena;
+};
+
+struct PackedMatrix::Contents {
+  Matrix matrix{};
+  Arena arena;
+};
+
+PackedMatrix::PackedMatrix(const float* weight, int64_t outputs, int64_t inputs, bool rectified,
+                           float limit, const Table& functions)
+    : contents_(std::make_unique<Contents>()) {
+  Rows rows;
+  rows.inputs = inputs;
+  rows.append(weight, outputs, padded(static_cast<int>(outputs)));
+  const InputRange range{rectified, limit};
+  pack_matrix(rows, nullptr, kInt8, range, functions, &contents_->arena);
+  contents_->arena.allocate();
+  contents_->matrix = pack_matrix(rows, nullptr, kInt8, range, functions, &contents_->arena);
 }
 
-void WaveNet::run(const WaveNetRun& run) {
-  const Table& functions = table();
-  const WaveNetModel& m = model(functions.half_weights);
+PackedMatrix::~PackedMatrix() = default;
+
+const Matrix& PackedMatrix::matrix() const { return contents_->matrix; }
+
+namespace {
+
+// Packs the tensors of a WaveNet into a model.
+class Packer {
+ public:
+  Packer(const WaveNetSizes& sizes, const std::vector<std::vector<float>>& tensors,
+         Precision precision, const Table& functions, Arena* arena, WaveNetModel* model)
+      : sizes_(sizes),
+        tensors_(tensors),
+        precision_(precision),
+        functions_(functions),
+        arena_(arena),
+        m_(*model) {}
+
+  void pack() {
+    set_sizes(sizes_, &m_);
+    const int64_t inputs = 3 * sizes_.history + 2 * sizes_.harmonics;
+    for (int l = 0; l < m_.layers; ++l) {
+      const Rows current = gate_rows(kCurrent, l);
+      m_.gate[l] = large(gate_rows(kPast, l), {false, limit(l)}, &current);
+    }
+    const Rows input = rows(kInput, 0, m_.residual, inputs, m_.residualP);
+    m_.input = pack_matrix(input, nullptr, exact(input), {}, functions_, arena_);
+    m_.input_bias = pack_vector(tensor(kInputBias), m_.residual, m_.residualP, arena_);
+    for (int l = 0; l < m_.layers; ++l) pack_layer(l);
+    m_.skip_mix[m_.layers - 1] = skip_matrix(m_.layers - 1);
+    pack_heads();
+    const std::vector<float> amplitudes = level_amplitudes(sizes_);
+    m_.amplitudes = pack_vector(amplitudes.data(), m_.levels, m_.levelsP, arena_);
+  }
+
+ private:
+  const float* tensor(int index) const { return tensors_[static_cast<size_t>(index)].data(); }
+
+  Rows rows(int index, int64_t first, int64_t count, int64_t inputs, int64_t padded_count,
+            Rows into = {}) const {
+    into.inputs = inputs;
+    into.append(tensor(index) + first * inputs, count, padded_count);
+    return into;
+  }
+
+  // The storage of a matrix whose values must not change.
+  Storage exact(const Rows& r, const Rows* second = nullptr) const {
+    const bool half = fits_half(r) && (second == nullptr || fits_half(*second));
+    return functions_.half_weights && half ? kHalf : kFloat;
+  }
+
+  Matrix large(const Rows& r, InputRange range, const Rows* second = nullptr) const {
+    const Storage storage = precision_ == Precision::kInt8       ? kInt8
+                            : precision_ == Precision::kBfloat16 ? kBfloat
+                                                                 : exact(r, second);
+    return pack_matrix(r, second, storage, range, functions_, arena_);
+  }
+
+  float limit(int index) const {
+    return precision_ == Precision::kInt8 ? tensor(kLimits)[index] : 1.0f;
+  }
+
+  Rows gate_rows(int index, int l) const {
+    const int64_t R = m_.residual;
+    const Rows tanh_half = rows(index, 2 * l * R, R, R, m_.residualP);
+    return rows(index, (2 * l + 1) * R, R, R, m_.residualP, tanh_half);
+  }
+
+  Matrix skip_matrix(int l) const {
+    return large(rows(kSkip, l * m_.skip, m_.skip, m_.residual, m_.skipP), {});
+  }
+
+  // Matrices lie in the order in which a single stream reads them: first the past taps, which
+  // several steps share, then the input, each layer's gate, the skip product of the layer before it
+  // and its residual product.
+  void pack_layer(int l) const {
+    const int64_t R = m_.residual;
+    pack_second(gate_rows(kPast, l), gate_rows(kCurrent, l), functions_, &m_.gate[l], arena_);
+    if (l > 0) m_.skip_mix[l - 1] = skip_matrix(l - 1);
+    if (l + 1 == m_.layers) return;
+    m_.residual_mix[l] = large(rows(kResidual, l * R, R, R, m_.residualP), {});
+    m_.residual_bias[l] = pack_vector(tensor(kResidualBias) + l * R, R, m_.residualP, arena_);
+  }
+
+  // [2 + 3 J][headP] of sample i of the bunch; samples whose weights are the same share them.
+  const float* draw(int i) const {
+    const int64_t H = m_.head, inputs = 2 + 3 * sizes_.head_history;
+    const float* const weight = tensor(kDraw) + i * H * inputs;
+    if (i > 0 && std::equal(weight, weight + H * inputs, weight - H * inputs))
+      return m_.draw[i - 1];
+    float* const columns = arena_->take<float>(static_cast<size_t>(inputs * m_.headP));
+    for (int64_t h = 0; columns != nullptr && h < H; ++h)
+      for (int64_t k = 0; k < inputs; ++k) columns[k * m_.headP + h] = weight[h * inputs + k];
+    return columns;
+  }
+
+  void pack_heads() const {
+    const int64_t S = m_.skip, H = m_.head;
+    Rows heads;
+    for (int i = 0; i < m_.bunch; ++i) {
+      heads = rows(kBunch, i * H, H, S, m_.headP, heads);
+      m_.draw[i] = draw(i);
+    }
+    m_.bunch_head = large(heads, {true, limit(m_.layers)});
+    m_.bunch_bias = pack_vector(tensor(kBunchBias), H, m_.headP, arena_, m_.bunch);
+    m_.output = large(rows(kOutput, 0, m_.levels, H, m_.levelsP), {true, limit(m_.layers + 1)});
+    m_.output_bias = pack_vector(tensor(kOutputBias), m_.levels, m_.levelsP, arena_);
+  }
+
+  const WaveNetSizes& sizes_;
+  const std::vector<std::vector<float>>& tensors_;
+  const Precision precision_;
+  const Table& functions_;
+  Arena* const arena_;
+  WaveNetModel& m_;
+};
+
+}  // namespace
+
+WaveNet::WaveNet(const WaveNetSizes& sizes, const WaveNetTensors& tensors, Precision precision)
+    : sizes_(sizes), precision_(precision) {
+  sizes_.check();
+  const float* const all[kTensors] = {
+      tensors.input_weight,    tensors.input_bias,    tensors.past_weight,   tensors.current_weight,
+      tensors.residual_weight, tensors.residual_bias, tensors.skip_weight,   tensors.bunch_weight,
+      tensors.bunch_bias,      tensors.draw_weight,   tensors.output_weight, tensors.output_bias,
+      tensors.limits};
+  const std::vector<int64_t> counts = tensor_sizes(sizes_);
+  for (int i = 0; i < kTensors; ++i)
+    tensors_.emplace_back(all[i], all[i] == nullptr ? nullptr : all[i] + counts[i]);
+  if (precision != Precision::kInt8) return;
+  if (tensors.limits == nullptr)
+    throw std::invalid_argument("WaveNet int8 needs limits: the largest inputs of its matrices");
+  for (float value : tensors_[kLimits]) check_number("limit", value, 1e-6, 1e6);
+}
+
+WaveNet::~WaveNet() = default;
+
+const WaveNetModel& WaveNet::model(const Table& functions) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& packed : packed_)
+    if (packed->half == functions.half_weights && packed->int8_group == functions.int8_group &&
+        packed->int8_zero == functions.int8_zero)
+      return packed->model;
+  auto packed = std::make_unique<Packed>();
+  packed->half = functions.half_weights;
+  packed->int8_group = functions.int8_group;
+  packed->int8_zero = functions.int8_zero;
+  Packer packer(sizes_, tensors_, precision_, functions, &packed->arena, &packed->model);
+  packer.pack();
+  packed->arena.allocate();
+  packer.pack();
+  packed_.push_back(std::move(packed));
+  return packed_.back()->model;
+}
+
+// Lays out the working memory of `count` streams, or counts its floats where `memory` is null.
+static int64_t lay_out(const WaveNetModel& m, float* memory, WaveNetScratch* scratch, int count) {
   const int64_t width = 2 * m.residualP;
   const int64_t history = padded(kLeadIn + m.past + m.bunch);
-  const int64_t inputs = padded(std::max(3 * m.history + 2 * m.harmonics, 2 + 3 * m.head_history));
-  WaveNetScratch scratch{};
-  struct Part {
-    float** pointer;
-    int64_t count;
-  };
-  const Part parts[] = {
-      {&scratch.cond, m.layers * width + m.skipP},
-      {&scratch.gates, m.layers * kPastColumns * width},
-      {&scratch.gate, width},
-      {&scratch.gated, m.residualP},
-      {&scratch.mix, m.residualP + m.skipP},
-      {&scratch.inputs, inputs},
-      {&scratch.heads, m.bunch * m.headP},
-      {&scratch.hidden, m.headP},
-      {&scratch.logits, m.levelsP},
-      {&scratch.chances, m.levelsP},
-      {&scratch.lpc, m.lpcP},
-      {&scratch.signal, history},
-      {&scratch.signal_gained, history},
-      {&scratch.signal_coded, history},
-      {&scratch.residual, history},
-      {&scratch.residual_coded, history},
-      {&scratch.queues, m.dilation_sum * m.residualP},
-  };
-  int64_t total = 0;
-  for (const Part& part : parts) total += part.count;
-  AlignedArray<float> memory(static_cast<size_t>(total));
-  float* next = memory.get();
-  for (const Part& part : parts) {
-    *part.pointer = next;
-    next += part.count;
+  int64_t used = 0;
+  for (int b = 0; b < count; ++b) {
+    WaveNetScratch& s = scratch[b];
+    struct Part {
+      float** pointer;
+      int64_t count;
+    };
+    const Part parts[] = {
+        {&s.cond, m.layers * width + m.skipP},
+        {&s.partial, m.layers * kPastColumns * width},
+        {&s.gate, width},
+        {&s.stream, m.residualP},
+        {&s.skip, m.skipP},
+        {&s.inputs, padded(3 * m.history + 2 * m.harmonics)},
+        {&s.heads, m.bunch * m.headP},
+        {&s.logits, m.levelsP},
+        {&s.coded_amplitudes, m.levelsP},
+        {&s.lpc, m.lpcP + kBlock},
+        {&s.stream_code, m.residualP},
+        {&s.gated_code[0], m.residualP},
+        {&s.gated_code[1], m.residualP},
+        {&s.skip_code, m.skipP},
+        {&s.hidden_code, m.headP},
+        {&s.signal, history},
+        {&s.signal_gained, history},
+        {&s.signal_coded, history},
+        {&s.residual, history},
+        {&s.residual_coded, history},
+    };
+    for (const Part& part : parts) {
+      *part.pointer = memory == nullptr ? nullptr : memory + used;
+      used += part.count;
+    }
+    s.queues = reinterpret_cast<unsigned char*>(memory == nullptr ? nullptr : memory + used);
+    used += m.dilation_sum * m.residualP;
   }
+  return used;
+}
+
+void WaveNet::run(std::vector<WaveNetRun> runs) {
+  const Table& functions = table();
+  const WaveNetModel& m = model(functions);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const WaveNetRun& a, const WaveNetRun& b) { return a.frames > b.frames; });
+  WaveNetScratch scratch[kMaxStreams] = {};
+  const int most = static_cast<int>(std::min<size_t>(runs.size(), kMaxStreams));
+  if (most == 0) return;
+  WaveNetScratch counted{};
+  AlignedArray<float> memory;
+  const int64_t floats = lay_out(m, nullptr, &counted, 1);
   const FlushDenormals flush;
-  functions.wavenet(m, scratch, run);
+  for (size_t first = 0; first < runs.size(); first += kMaxStreams) {
+    const int count = static_cast<int>(std::min<size_t>(runs.size() - first, kMaxStreams));
+    memory = AlignedArray<float>(static_cast<size_t>(floats * count));
+    lay_out(m, memory.get(), scratch, count);
+    functions.wavenet(m, scratch, runs.data() + first, count);
+  }
 }
 
 }  // namespace dv

@@ -1,27 +1,42 @@
-// The bunch WaveNet, as kernels/reference/wavenet.py defines it. Included inside the instruction
-// set's namespace, after math_body.hpp and matrix_body.hpp.
+// The bunch WaveNet, as kernels/reference/wavenet.py defines it, for several streams at a time.
+// Included inside the instruction set's namespace, after math_body.hpp, matrix_body.hpp and
+// draw_body.hpp. Streams share the passes over the weights and nothing else: what one of them
+// computes does not depend on its neighbours.
 
 constexpr float kSignalLimit = 2.0f;
+
+// Pointers of a product, one a column, filled by the functions below.
+struct Columns {
+  const float* x[kMaxStreams];
+  const float* x2[kMaxStreams];
+  const float* start[kMaxStreams];
+  float* partial[kMaxStreams];
+  float* y[kMaxStreams];
+
+  Operands operands() const { return {x, x2, start, partial, y}; }
+};
+static_assert(3 * kPastColumns <= kMaxStreams, "columns of the past halves of few streams");
 
 static inline void copy(const float* from, int64_t count, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
+static inline void copy_bytes(const void* from, int64_t count, void* to) {
+  __builtin_memcpy(to, from, static_cast<size_t>(count));
+}
+
 static inline float compress(const WaveNetModel& m, float x) {
-  const float magnitude = (x < 0.0f ? -x : x) * m.code_scale;
-  const float clipped = magnitude < 1.0f ? magnitude : 1.0f;
-  const float y = log_of(1.0f + m.mu * clipped) * m.compress_scale;
-  return x < 0.0f ? -y : y;
+  return first_lane(compand(broadcast(x), m.code_scale, m.mu, m.compress_scale));
 }
 
 // Writes history entry `at` (from the oldest) of all five histories.
 static inline void remember(const WaveNetModel& m, const WaveNetScratch& s, int at, float x,
-                            float e) {
+                            float e, float coded_e) {
   s.signal[at] = x;
   s.signal_gained[at] = m.signal_gain * x;
   s.signal_coded[at] = compress(m, x);
   s.residual[at] = e;
-  s.residual_coded[at] = compress(m, e);
+  s.residual_coded[at] = coded_e;
 }
 
 // Moves the histories back by a bunch, so that the newest sample is entry kLeadIn + past - 1.
@@ -30,33 +45,43 @@ static inline void shift_histories(const WaveNetModel& m, const WaveNetScratch& 
   for (float* h : all) copy(h + kLeadIn + m.bunch, m.past, h + kLeadIn);
 }
 
-static inline int gather_histories(const WaveNetScratch& s, int end, int count, float* to) {
-  copy(s.signal_gained + end - count, count, to);
-  copy(s.signal_coded + end - count, count, to + count);
-  copy(s.residual_coded + end - count, count, to + 2 * count);
-  return 3 * count;
+static inline int queue_width(const WaveNetModel& m) {
+  return m.residualP * input_bytes(m.gate[0]);
 }
 
-static void load_state(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run) {
-  for (int i = 0; i < m.past; ++i) remember(m, s, kLeadIn + i, run.signal[i], run.residual[i]);
+static void load_state(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun& run) {
+  for (int i = 0; i < m.past; ++i)
+    remember(m, *s, kLeadIn + i, run.signal[i], run.residual[i], compress(m, run.residual[i]));
+  for (int a = 0; a < m.levelsP; a += kLanes)
+    store(s->coded_amplitudes + a,
+          compand(load(m.amplitudes + a), m.code_scale, m.mu, m.compress_scale));
+  s->output = *run.output;
   const float* from = run.queues;
-  float* to = s.queues;
-  for (int64_t d = 0; d < m.dilation_sum; ++d, from += m.residual, to += m.residualP)
-    copy(from, m.residual, to);
+  unsigned char* to = s->queues;
+  for (int l = 0; l < m.layers; ++l) {
+    for (int i = 0; i < m.dilations[l]; ++i, from += m.residual, to += queue_width(m)) {
+      copy(from, m.residual, s->gate);
+      for (int r = m.residual; r < m.residualP; ++r) s->gate[r] = 0.0f;
+      encode_inputs(m.gate[l], s->gate, m.residualP, s->stream_code);
+      copy_bytes(s->stream_code, queue_width(m), to);
+    }
+  }
 }
 
-static void save_state(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run,
-                       int64_t steps) {
+static void save_state(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run) {
+  const int64_t steps = run.frames * (m.hop / m.bunch);
   copy(s.signal + kLeadIn, m.past, run.signal);
   copy(s.residual + kLeadIn, m.past, run.residual);
-  const float* from = s.queues;
+  *run.output = s.output;
+  const unsigned char* from = s.queues;
   float* to = run.queues;
   for (int l = 0; l < m.layers; ++l) {
     const int64_t d = m.dilations[l];
-    for (int64_t i = 0; i < d; ++i)
-      copy(from + (steps + i) % d * m.residualP, m.residual, to + i * m.residual);
-    from += d * m.residualP;
-    to += d * m.residual;
+    for (int64_t i = 0; i < d; ++i, to += m.residual) {
+      copy_bytes(from + (steps + i) % d * queue_width(m), queue_width(m), s.stream_code);
+      decode_inputs(m.gate[l], s.stream_code, m.residual, to);
+    }
+    from += d * queue_width(m);
   }
 }
 
@@ -67,119 +92,199 @@ static void load_frame(const WaveNetModel& m, const WaveNetScratch& s, const flo
          s.cond + static_cast<ptrdiff_t>(half) * m.residualP);
   copy(cond + static_cast<ptrdiff_t>(2) * m.layers * m.residual, m.skip,
        s.cond + static_cast<ptrdiff_t>(2) * m.layers * m.residualP);
-  for (int k = 0; k < m.lpc_order; ++k) s.lpc[m.lpcP - 1 - k] = lpc[k];
+  // The newest sample has its own coefficient (predict), so the last entry is that of the one
+  // before it.
+  for (int k = 1; k < m.lpc_order; ++k) s.lpc[m.lpcP - k] = lpc[k];
+  if (m.lpc_order > 0) s.lpc[m.lpcP] = lpc[0];
 }
 
-// Past halves of layer l for the steps from `step` on whose inputs are known and that lie in this
-// frame; `left` steps remain in it.
-static inline void past_halves(const WaveNetModel& m, const WaveNetScratch& s, int l,
-                               const float* queue, int64_t step, int left) {
-  int columns = m.dilations[l] < kPastColumns ? m.dilations[l] : kPastColumns;
-  columns = columns < left ? columns : left;
-  const float* x[kPastColumns];
-  for (int c = 0; c < columns; ++c) x[c] = queue + (step + c) % m.dilations[l] * m.residualP;
-  const int width = 2 * m.residualP;
-  matrix_columns(m.past_gate[l], x, columns, s.cond + static_cast<ptrdiff_t>(l) * width,
-                 s.gates + static_cast<ptrdiff_t>(l) * kPastColumns * width);
+// Inputs of the trunk's first layer.
+static inline void gather_inputs(const WaveNetModel& m, const WaveNetScratch& s,
+                                 const float* pulse) {
+  const int first = kLeadIn + m.past - m.history;
+  copy(s.signal_gained + first, m.history, s.inputs);
+  copy(s.signal_coded + first, m.history, s.inputs + m.history);
+  copy(s.residual_coded + first, m.history, s.inputs + 2 * m.history);
+  copy(pulse, 2 * m.harmonics, s.inputs + 3 * m.history);
 }
 
-// Runs the trunk for one bunch; leaves the heads' part of the trunk in s.heads.
-static void trunk(const WaveNetModel& m, const WaveNetScratch& s, const float* pulse, int64_t step,
-                  int step_of_frame, int steps_a_frame) {
-  const int width = 2 * m.residualP;
-  const int used = gather_histories(s, kLeadIn + m.past, m.history, s.inputs);
-  copy(pulse, 2 * m.harmonics, s.inputs + used);
-  matrix_vector(m.input, s.inputs, m.input_bias, s.mix);
-  for (int i = 0; i < m.residualP; i += kLanes) store(s.mix + i, tanh_of(load(s.mix + i)));
-  float* const skip = s.mix + m.residualP;
-  copy(s.cond + static_cast<ptrdiff_t>(m.layers) * width, m.skipP, skip);
-  float* queue = s.queues;
-  for (int l = 0; l < m.layers; ++l) {
-    const int d = m.dilations[l];
-    const int group = d < kPastColumns ? d : kPastColumns;
-    const int column = step_of_frame % group;
-    if (column == 0) past_halves(m, s, l, queue, step, steps_a_frame - step_of_frame);
-    const float* past = s.gates + (static_cast<ptrdiff_t>(l) * kPastColumns + column) * width;
-    matrix_vector(m.current_gate[l], s.mix, past, s.gate);
+static void input_layer(const WaveNetModel& m, const WaveNetScratch* s, int count) {
+  Columns c;
+  for (int b = 0; b < count; ++b) {
+    c.x[b] = s[b].inputs;
+    c.start[b] = m.input_bias;
+    c.y[b] = s[b].stream;
+  }
+  product(m.input, c.operands(), count, kWhole);
+  for (int b = 0; b < count; ++b) {
     for (int i = 0; i < m.residualP; i += kLanes)
-      store(s.gated + i, gated(load(s.gate + i), load(s.gate + m.residualP + i)));
-    copy(s.mix, m.residualP, queue + step % d * m.residualP);
-    queue += static_cast<ptrdiff_t>(d) * m.residualP;
-    if (m.residual_bias[l] != nullptr) {
-      for (int i = 0; i < m.residualP; i += kLanes)
-        store(s.mix + i, add(load(s.mix + i), load(m.residual_bias[l] + i)));
-      matrix_vector(m.mix[l], s.gated, s.mix, s.mix);
-    } else {
-      matrix_vector(m.mix[l], s.gated, skip, skip);
-    }
+      store(s[b].stream + i, tanh_of(load(s[b].stream + i)));
+    copy(s[b].cond + static_cast<ptrdiff_t>(m.layers) * 2 * m.residualP, m.skipP, s[b].skip);
   }
-  for (int i = 0; i < m.skipP; i += kLanes) store(skip + i, max(load(skip + i), broadcast(0.0f)));
-  matrix_vector(m.bunch_head, skip, m.bunch_bias, s.heads);
 }
 
+// Where in time a step is: since the run's start, and in its frame.
+struct Step {
+  int64_t number;
+  int in_frame, steps_a_frame;
+};
+
+// Few streams: the past halves of the steps from this one on whose inputs are known and that lie in
+// this frame, in one pass over the weights.
+static void past_halves(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
+                        ptrdiff_t queue, Step step, int group) {
+  const int width = 2 * m.residualP;
+  const int left = step.steps_a_frame - step.in_frame;
+  const int steps = group < left ? group : left;
+  Columns c;
+  int columns = 0;
+  for (int b = 0; b < count; ++b) {
+    for (int i = 0; i < steps; ++i, ++columns) {
+      const int64_t slot = (step.number + i) % m.dilations[l];
+      c.x[columns] = reinterpret_cast<const float*>(s[b].queues + queue + slot * queue_width(m));
+      c.start[columns] = s[b].cond + static_cast<ptrdiff_t>(l) * width;
+      c.partial[columns] = s[b].partial + (static_cast<ptrdiff_t>(l) * kPastColumns + i) * width;
+    }
+  }
+  product(m.gate[l], c.operands(), columns, kFirst);
+}
+
+// Gate of one layer, both taps: leaves tanh times sigmoid, encoded for the next matrix.
+static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
+                       ptrdiff_t queue, Step step) {
+  const int d = m.dilations[l], width = 2 * m.residualP;
+  const int group = count >= kPastColumns ? 1 : d < kPastColumns ? d : kPastColumns;
+  const int column = step.in_frame % group;
+  if (group > 1 && column == 0) past_halves(m, s, count, l, queue, step, group);
+  const ptrdiff_t slot = queue + step.number % d * queue_width(m);
+  Columns c;
+  for (int b = 0; b < count; ++b) {
+    c.x[b] = reinterpret_cast<const float*>(s[b].queues + slot);
+    c.x2[b] = s[b].stream_code;
+    c.start[b] = s[b].cond + static_cast<ptrdiff_t>(l) * width;
+    c.partial[b] = s[b].partial + (static_cast<ptrdiff_t>(l) * kPastColumns + column) * width;
+    c.y[b] = s[b].gate;
+  }
+  product(m.gate[l], c.operands(), count, group > 1 ? kSecond : kWhole);
+  for (int b = 0; b < count; ++b) {
+    copy_bytes(s[b].stream_code, queue_width(m), s[b].queues + slot);
+    for (int i = 0; i < m.residualP; i += kLanes)
+      store(s[b].gate + i, gated(load(s[b].gate + i), load(s[b].gate + m.residualP + i)));
+    encode_inputs(m.skip_mix[l], s[b].gate, m.residualP, s[b].gated_code[l & 1]);
+  }
+}
+
+// Adds a layer's output to the residual stream.
+static void residual_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l) {
+  Columns c;
+  for (int b = 0; b < count; ++b) {
+    c.x[b] = s[b].gated_code[l & 1];
+    c.start[b] = c.y[b] = s[b].stream;
+    for (int i = 0; i < m.residualP; i += kLanes)
+      store(s[b].stream + i, add(load(s[b].stream + i), load(m.residual_bias[l] + i)));
+  }
+  product(m.residual_mix[l], c.operands(), count, kWhole);
+}
+
+// Adds a layer's output to the skip sum.
+static void skip_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l) {
+  Columns c;
+  for (int b = 0; b < count; ++b) {
+    c.x[b] = s[b].gated_code[l & 1];
+    c.start[b] = c.y[b] = s[b].skip;
+  }
+  product(m.skip_mix[l], c.operands(), count, kWhole);
+}
+
+// Runs the trunk for one bunch of every stream; leaves the heads' part of it in `heads`. The skip
+// product of a layer comes after the gate of the next one: the processor works on it while it waits
+// for that gate.
+static void trunk(const WaveNetModel& m, const WaveNetScratch* s, int count, Step step) {
+  input_layer(m, s, count);
+  ptrdiff_t queue = 0;
+  for (int l = 0; l < m.layers; ++l) {
+    for (int b = 0; b < count; ++b)
+      encode_inputs(m.gate[l], s[b].stream, m.residualP, s[b].stream_code);
+    gate_layer(m, s, count, l, queue, step);
+    if (l > 0) skip_layer(m, s, count, l - 1);
+    if (l + 1 < m.layers) residual_layer(m, s, count, l);
+    queue += static_cast<ptrdiff_t>(m.dilations[l]) * queue_width(m);
+  }
+  skip_layer(m, s, count, m.layers - 1);
+  Columns c;
+  for (int b = 0; b < count; ++b) {
+    encode_inputs(m.bunch_head, s[b].skip, m.skipP, s[b].skip_code);
+    c.x[b] = s[b].skip_code;
+    c.start[b] = m.bunch_bias;
+    c.y[b] = s[b].heads;
+  }
+  product(m.bunch_head, c.operands(), count, kWhole);
+}
+
+// Prediction of the sample after entry `end` - 1. That entry was written just now, so it is kept
+// out of the vector loads.
 static inline float predict(const WaveNetModel& m, const WaveNetScratch& s, int end) {
-  Vec sum = broadcast(0.0f);
-  for (int k = 0; k < m.lpcP; k += kLanes)
-    sum = fma(load(s.lpc + k), load(s.signal + end - m.lpcP + k), sum);
-  return reduce_add(sum);
+  Sums sum;
+  for (int v = 0; v < kBlockVectors; ++v) sum.v[v] = broadcast(0.0f);
+  const float* const older = s.signal + end - 1 - m.lpcP;
+  for (int k = 0; k < m.lpcP; k += kBlock)
+    for (int v = 0; v < kBlockVectors; ++v)
+      sum.v[v] = fma(load(s.lpc + k + v * kLanes), load(older + k + v * kLanes), sum.v[v]);
+  return s.lpc[m.lpcP] * s.signal[end - 1] + reduce_block_add(sum.v);
 }
 
-// Logits of sample i of the bunch into s.logits; padding is never likely.
-static void head(const WaveNetModel& m, const WaveNetScratch& s, int i, int end, float prediction) {
-  s.inputs[0] = m.signal_gain * prediction;
-  s.inputs[1] = compress(m, prediction);
-  gather_histories(s, end, m.head_history, s.inputs + 2);
-  matrix_vector(m.draw[i], s.inputs, s.heads + static_cast<ptrdiff_t>(i) * m.headP, s.hidden);
-  for (int j = 0; j < m.headP; j += kLanes)
-    store(s.hidden + j, max(load(s.hidden + j), broadcast(0.0f)));
-  matrix_vector(m.output, s.hidden, m.output_bias, s.logits);
-  for (int a = m.levels; a < m.levelsP; ++a) s.logits[a] = -1e30f;
+// Which samples before entry `end` a pass over a head's columns adds: those `oldest` to `newest`
+// entries before it, oldest first, then the prediction if there is one.
+struct HeadPass {
+  int head, end, oldest, newest;
+  const float* prediction;  // two views, or null
+};
+
+template <int kVectors>
+static inline void head_columns(const WaveNetModel& m, const WaveNetScratch& s, const HeadPass& p,
+                                const float* column, float* to) {
+  const ptrdiff_t view = static_cast<ptrdiff_t>(m.head_history) * m.headP;
+  const float* history = column + static_cast<ptrdiff_t>(2 + m.head_history - p.oldest) * m.headP;
+  Vec sum[kVectors];
+  const auto add_column = [&sum](const float* from, float value) {
+    const Vec x = broadcast(value);
+    for (int v = 0; v < kVectors; ++v) sum[v] = fma(load(from + v * kLanes), x, sum[v]);
+  };
+  for (int v = 0; v < kVectors; ++v) sum[v] = load(to + v * kLanes);
+  for (int at = p.end - p.oldest; at <= p.end - p.newest; ++at, history += m.headP) {
+    add_column(history, s.signal_gained[at]);
+    add_column(history + view, s.signal_coded[at]);
+    add_column(history + 2 * view, s.residual_coded[at]);
+  }
+  if (p.prediction != nullptr) {
+    add_column(column, p.prediction[0]);
+    add_column(column + m.headP, p.prediction[1]);
+  }
+  for (int v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[v]);
 }
 
-static int likeliest(const float* chances, int levels) {
-  int best = 0;
-  for (int a = 1; a < levels; ++a) best = chances[a] > chances[best] ? a : best;
-  return best;
+static inline void head_pass(const WaveNetModel& m, const WaveNetScratch& s, const HeadPass& p) {
+  float* const sum = s.heads + p.head * m.headP;
+  int j = 0;
+  for (; j + 4 * kLanes <= m.headP; j += 4 * kLanes)
+    head_columns<4>(m, s, p, m.draw[p.head] + j, sum + j);
+  for (; j < m.headP; j += kLanes) head_columns<1>(m, s, p, m.draw[p.head] + j, sum + j);
 }
 
-// Inverts the cumulative distribution; always returns 0 to levels - 1, whatever the logits are.
-static int draw(const WaveNetModel& m, const WaveNetScratch& s, float temperature, float floor,
-                float uniform) {
-  const Vec inverse = broadcast(1.0f / temperature);
-  Vec top = broadcast(-1e30f);
-  for (int a = 0; a < m.levelsP; a += kLanes) top = max(mul(load(s.logits + a), inverse), top);
-  top = broadcast(reduce_max(top));
-  Vec sums = broadcast(0.0f);
-  for (int a = 0; a < m.levelsP; a += kLanes) {
-    const Vec e = exp_of(sub(mul(load(s.logits + a), inverse), top));
-    store(s.logits + a, e);
-    sums = add(sums, e);
-  }
-  const Vec threshold = broadcast(floor * reduce_add(sums));
-  float before[kMaxLevels / kBlock + 1];  // weight below each block of levels
-  before[0] = 0.0f;
-  for (int b = 0; b < m.levelsP / kBlock; ++b) {
-    Vec block = broadcast(0.0f);
-    for (int a = b * kBlock; a < (b + 1) * kBlock; a += kLanes) {
-      const Vec c = max(sub(load(s.logits + a), threshold), broadcast(0.0f));
-      store(s.chances + a, c);
-      block = add(block, c);
-    }
-    before[b + 1] = before[b] + reduce_add(block);
-  }
-  const float total = before[m.levelsP / kBlock];
-  if (!(total > 0.0f)) return likeliest(s.logits, m.levels);
-  const float target = uniform * total;
-  int b = 0;
-  while (b + 1 < m.levelsP / kBlock && !(before[b + 1] > target)) ++b;
-  float below = before[b];
-  int a = b * kBlock;
-  for (; a < (b + 1) * kBlock && a < m.levels; ++a) {
-    below += s.chances[a];
-    if (below > target) return a;
-  }
-  for (--a; a > 0 && !(s.chances[a] > 0.0f);) --a;  // rounding left none: the last possible level
-  return a;
+// What the samples before the bunch give to every head: nothing of it has to wait for a draw.
+static inline void prepare_heads(const WaveNetModel& m, const WaveNetScratch& s) {
+  for (int i = 0; i < m.bunch && i < m.head_history; ++i)
+    head_pass(m, s, {i, kLeadIn + m.past + i, m.head_history, i + 1, nullptr});
+}
+
+// Inputs of the output matrix for sample i of the bunch. Returns the prediction.
+static inline float head(const WaveNetModel& m, const WaveNetScratch& s, int i) {
+  const int end = kLeadIn + m.past + i;
+  const float prediction = predict(m, s, end);
+  const float views[] = {m.signal_gain * prediction, compress(m, prediction)};
+  head_pass(m, s, {i, end, i < m.head_history ? i : m.head_history, 1, views});
+  encode_inputs(m.output, s.heads + i * m.headP, m.headP, s.hidden_code);
+  return prediction;
 }
 
 static inline float clip(float x) {
@@ -187,39 +292,71 @@ static inline float clip(float x) {
   return low < kSignalLimit ? low : kSignalLimit;
 }
 
-static void bunch(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run,
-                  int64_t frame, int64_t t, float* output) {
-  for (int i = 0; i < m.bunch; ++i, ++t) {
-    const int end = kLeadIn + m.past + i;
-    const float prediction = predict(m, s, end);
-    head(m, s, i, end, prediction);
-    if (run.logits != nullptr) copy(s.logits, m.levels, run.logits + t * m.levels);
-    const int code = run.given != nullptr
-                         ? run.given[t]
-                         : draw(m, s, run.temperature[frame], run.floor, run.uniforms[t]);
-    if (run.codes != nullptr) run.codes[t] = static_cast<uint8_t>(code);
-    const float e = m.amplitudes[code];
-    const float x = clip(prediction + e);
-    remember(m, s, end, x, e);
-    *output = x + m.pre_emphasis * *output;
-    run.samples[t] = *output;
-  }
-  shift_histories(m, s);
+// Turns the logits of sample i of the bunch, sample t of the run, into a sample.
+static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun& run,
+                          int64_t frame, int64_t t, int i, float prediction) {
+  if (run.logits != nullptr) copy(s->logits, m.levels, run.logits + t * m.levels);
+  for (int a = m.levels; a < m.levelsP; ++a) s->logits[a] = -1e30f;  // padding is never likely
+  const int code = run.given != nullptr ? run.given[t]
+                                        : draw(s->logits, m.levels, m.levelsP,
+                                               run.temperature[frame], run.floor, run.uniforms[t]);
+  if (run.codes != nullptr) run.codes[t] = static_cast<uint8_t>(code);
+  const float e = m.amplitudes[code];
+  const float x = clip(prediction + e);
+  remember(m, *s, kLeadIn + m.past + i, x, e, s->coded_amplitudes[code]);
+  s->output = x + m.pre_emphasis * s->output;
+  run.samples[t] = s->output;
 }
 
-static void wavenet(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run) {
-  load_state(m, s, run);
+static void bunch(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* runs, int count,
+                  int64_t frame, int64_t t) {
+  Columns c;
+  float prediction[kMaxStreams];
+  for (int b = 0; b < count; ++b) {
+    prepare_heads(m, s[b]);
+    c.x[b] = s[b].hidden_code;
+    c.start[b] = m.output_bias;
+    c.y[b] = s[b].logits;
+  }
+  for (int i = 0; i < m.bunch; ++i) {
+    for (int b = 0; b < count; ++b) prediction[b] = head(m, s[b], i);
+    product(m.output, c.operands(), count, kWhole);
+    for (int b = 0; b < count; ++b) accept(m, s + b, runs[b], frame, t + i, i, prediction[b]);
+  }
+  for (int b = 0; b < count; ++b) shift_histories(m, s[b]);
+}
+
+static void wavenet(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* runs, int count) {
+  for (int b = 0; b < count; ++b) load_state(m, s + b, runs[b]);
   const int steps_a_frame = m.hop / m.bunch;
   const int64_t channels = static_cast<int64_t>(2) * m.layers * m.residual + m.skip;
-  float output = *run.output;
-  int64_t step = 0;
-  for (int64_t f = 0; f < run.frames; ++f) {
-    load_frame(m, s, run.cond + f * channels, run.lpc + f * m.lpc_order);
-    for (int n = 0; n < steps_a_frame; ++n, ++step) {
-      trunk(m, s, run.pulse + step * 2 * m.harmonics, step, n, steps_a_frame);
-      bunch(m, s, run, f, step * m.bunch, &output);
+  int active = count;
+  for (int64_t f = 0; active > 0 && f < runs[0].frames; ++f) {
+    while (runs[active - 1].frames <= f) --active;
+    for (int b = 0; b < active; ++b)
+      load_frame(m, s[b], runs[b].cond + f * channels, runs[b].lpc + f * m.lpc_order);
+    for (int n = 0; n < steps_a_frame; ++n) {
+      const Step step = {f * steps_a_frame + n, n, steps_a_frame};
+      for (int b = 0; b < active; ++b)
+        gather_inputs(m, s[b], runs[b].pulse + step.number * 2 * m.harmonics);
+      trunk(m, s, active, step);
+      bunch(m, s, runs, active, f, step.number * m.bunch);
     }
   }
-  *run.output = output;
-  save_state(m, s, run, step);
+  for (int b = 0; b < count; ++b) save_state(m, s[b], runs[b]);
+}
+
+// For tests: the integer sums of an int8 matrix, as `product` makes them.
+static void int8_sums(const Matrix& m, const float* x, int64_t columns, int32_t* sums) {
+  constexpr int kMost = 1024;  // the largest input of a WaveNet's matrix
+  static_assert(kMost % kBlock == 0, "whole blocks");
+  alignas(64) float values[kMost], codes[kMost];
+  if (m.inputs > kMost) return;
+  for (int64_t c = 0; c < columns; ++c, x += m.inputs, sums += m.outputs) {
+    for (int i = 0; i < kMost; ++i) values[i] = i < m.inputs ? x[i] : 0.0f;
+    encode_inputs(m, values, padded(m.inputs), codes);
+    const float* const in[] = {codes};
+    float* const out[] = {reinterpret_cast<float*>(sums)};
+    product(m, {in, nullptr, in, out, nullptr}, 1, kFirst);
+  }
 }

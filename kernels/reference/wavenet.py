@@ -10,6 +10,7 @@ One step of the trunk serves N samples. With u the step's inputs, h the residual
 
 where v holds the linear prediction of the sample and the last J samples, those drawn in this bunch included. The coded
 value is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019).
+The large matrices (all but W_in and W_draw) are in the precision of the weights, see `reference.precision`.
 Arguments are checked by `deepvoice.kernels.wavenet`.
 """
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from deepvoice.kernels._checks import FloatArray
 from deepvoice.kernels.reference.ops import sigmoid
+from deepvoice.kernels.reference.precision import Linear, row_steps
 from deepvoice.kernels.weights import WaveNetWeights
 
 SIGNAL_LIMIT = np.float32(2)  # the pre-emphasised signal is clipped here, so that a bad voice cannot diverge
@@ -65,6 +67,32 @@ class StepTrace(NamedTuple):
     bunch_NH: FloatArray  # q, one row a sample
 
 
+class Matrices(NamedTuple):
+    """The large matrices in the precision of the weights; lists have one a layer."""
+
+    past: list[Linear]
+    current: list[Linear]
+    residual: list[Linear]  # the last layer has none
+    skip: list[Linear]
+    bunch: Linear
+    output: Linear
+
+
+def matrices(w: WaveNetWeights) -> Matrices:
+    """Round the large matrices of a WaveNet. The two taps of a gate share the scales of their rows."""
+    layers, kind = range(w.shape.layers), w.precision
+    limits = np.ones(w.shape.layers + 2, np.float32) if w.limits is None else w.limits
+    steps = [row_steps(w.past_weight[i], w.current_weight[i]) for i in layers]
+    return Matrices(
+        past=[Linear(w.past_weight[i], kind, limit=limits[i], steps_O=steps[i]) for i in layers],
+        current=[Linear(w.current_weight[i], kind, limit=limits[i], steps_O=steps[i]) for i in layers],
+        residual=[Linear(weight, kind) for weight in w.residual_weight],
+        skip=[Linear(weight, kind) for weight in w.skip_weight],
+        bunch=Linear(w.bunch_weight, kind, limit=limits[-2], rectified=True),
+        output=Linear(w.output_weight, kind, limit=limits[-1], rectified=True),
+    )
+
+
 class State(Protocol):
     """The arrays of `deepvoice.kernels.wavenet.WaveNetState`, where they are described."""
 
@@ -84,6 +112,7 @@ class Run:
     def __init__(self, weights: WaveNetWeights, state: State) -> None:
         self.weights = weights
         self.shape = weights.shape
+        self.matrices = matrices(weights)
         self.signal = state.signal.copy()
         self.residual = state.residual.copy()
         self.output = state.output.copy()
@@ -113,24 +142,24 @@ class Run:
 
     def step(self, cond_C: FloatArray, pulse_Q2: FloatArray) -> StepTrace:
         """Run the trunk for one bunch and remember the layers' inputs."""
-        w, shape, R = self.weights, self.shape, self.shape.residual
+        w, shape, R, matrix = self.weights, self.shape, self.shape.residual, self.matrices
         h = np.tanh(w.input_weight @ np.concatenate([self.histories(shape.history), pulse_Q2]) + w.input_bias)
         skip = np.zeros(shape.skip, np.float32)
         hidden, gated = [], []
         for layer, queue in enumerate(self.queues):
             slot = self.step_index % len(queue)
-            z = w.past_weight[layer] @ queue[slot] + w.current_weight[layer] @ h
+            z = matrix.past[layer](queue[slot]) + matrix.current[layer](h)
             z += cond_C[layer * 2 * R : (layer + 1) * 2 * R]
             a = np.tanh(z[:R]) * sigmoid(z[R:])
-            queue[slot] = h
+            queue[slot] = matrix.past[layer].seen(h)
             hidden.append(h)
             gated.append(a)
-            skip += w.skip_weight[layer] @ a
+            skip += matrix.skip[layer](a)
             if layer + 1 < shape.layers:
-                h = h + w.residual_weight[layer] @ a + w.residual_bias[layer]
+                h = h + matrix.residual[layer](a) + w.residual_bias[layer]
         self.step_index += 1
         skip += cond_C[shape.layers * 2 * R :]
-        q = w.bunch_weight @ np.maximum(skip, np.float32(0)) + w.bunch_bias
+        q = matrix.bunch(np.maximum(skip, np.float32(0))) + w.bunch_bias
         return StepTrace(np.array(hidden), np.array(gated), skip, q.reshape(shape.bunch, shape.head))
 
     def predict(self, lpc_K: FloatArray) -> np.float32:
@@ -144,7 +173,7 @@ class Run:
         p = np.array([prediction], np.float32)
         v = np.concatenate([np.float32(shape.signal_gain) * p, self.compress(p), self.histories(shape.head_history)])
         k = np.maximum(q_H + w.draw_weight[position] @ v, np.float32(0))
-        return np.asarray(w.output_weight @ k + w.output_bias, np.float32)
+        return np.asarray(self.matrices.output(k) + w.output_bias, np.float32)
 
     def accept(self, code: int, prediction: np.float32) -> None:
         """Append the sample that a code stands for to the histories and the audio."""

@@ -98,8 +98,10 @@ def make_shape() -> Callable[..., kernels.WaveNetShape]:
 def make_weights(make_shape: Callable[..., kernels.WaveNetShape]) -> Callable[..., kernels.WaveNetWeights]:
     """Return a function from the name of a WaveNet to random weights."""
 
-    def make(name: str = "small", half: bool = True, **changes: Any) -> kernels.WaveNetWeights:
-        return random_weights(make_shape(name, **changes), seed=3, half=half)
+    def make(
+        name: str = "small", half: bool = True, precision: Any = "float32", **changes: Any
+    ) -> kernels.WaveNetWeights:
+        return random_weights(make_shape(name, **changes), seed=3, half=half, precision=precision)
 
     return make
 

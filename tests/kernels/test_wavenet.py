@@ -9,7 +9,7 @@ from deepvoice.audio import companding
 from deepvoice.kernels import wavenet
 from deepvoice.kernels.reference import wavenet as reference
 from deepvoice.kernels.reference.ops import sigmoid
-from deepvoice.kernels.weights import WaveNetWeights, random_weights
+from deepvoice.kernels.weights import PRECISIONS, WaveNetWeights, random_weights
 
 FLOOR = 0.001
 
@@ -96,9 +96,10 @@ def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavene
     assert np.array_equal(scored.state.queues_DR, drawn.state.queues_DR)
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("pieces", [(1, 1, 1, 1, 1, 1, 1), (3, 4), (2, 0, 5)])
-def test_many_calls_are_one_call_bit_for_bit(backend, make_weights, make_inputs, wavenet_name, pieces):
-    weights = make_weights(wavenet_name)
+def test_many_calls_are_one_call_bit_for_bit(backend, make_weights, make_inputs, wavenet_name, pieces, precision):
+    weights = make_weights(wavenet_name, precision=precision)
     hop, steps = weights.shape.hop, weights.shape.hop // weights.shape.bunch
     inputs = make_inputs(weights.shape, 7)
     whole = wavenet.generate(weights, **inputs, floor=FLOOR, backend=backend)
@@ -152,9 +153,12 @@ def test_threads_do_not_disturb_each_other(isa, make_weights, make_inputs):
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("frames", [(), (3,), (2, 2), (4, 0, 1, 3, 2), (1,) * 19])
-def test_streams_side_by_side_are_the_streams_alone(backend, make_weights, make_inputs, wavenet_name, frames):
-    weights = make_weights(wavenet_name)
+def test_streams_side_by_side_are_the_streams_alone(
+    backend, make_weights, make_inputs, wavenet_name, frames, precision
+):
+    weights = make_weights(wavenet_name, precision=precision)
     states = [None, wavenet.generate(weights, **make_inputs(weights.shape, 2, seed=50), backend=backend).state]
     pieces = [
         wavenet.Piece(**make_inputs(weights.shape, count, seed=n), floor=0.001 * n, state=states[n % 2])
@@ -239,14 +243,16 @@ def test_draws_follow_the_distribution(backend, make_weights, make_inputs):
     assert np.abs(np.bincount(codes, minlength=8) / len(codes) - expected).max() < 0.03
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
-def test_broken_weights_still_give_codes_and_bounded_samples(backend, make_weights, make_inputs, value):
+def test_broken_weights_still_give_codes_and_bounded_samples(backend, make_weights, make_inputs, value, precision):
     weights = make_weights("odd")
     inputs = make_inputs(weights.shape, 1)
     for name, tensor in weights.tensors().items():
         broken = tensor.copy()
         broken.reshape(-1)[:: max(1, tensor.size // 7)] = value
-        net = WaveNetWeights.from_tensors(weights.shape, {**weights.tensors(), name: broken})
+        tensors = {**weights.tensors(), name: broken}
+        net = WaveNetWeights.from_tensors(weights.shape, tensors, precision=precision, limits=weights.limits)
         with np.errstate(all="ignore"):
             result = wavenet.generate(net, **inputs, floor=FLOOR, backend=backend)
         assert result.codes.max() < weights.shape.levels
