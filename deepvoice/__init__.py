@@ -54,16 +54,20 @@ __all__ = [
 ]
 
 
-def load(voice: "str | Path | None" = None, *, backend: str = "auto", threads: int | None = None) -> "Voice":
+def load(
+    voice: "str | Path | None" = None, *, backend: str = "auto", threads: int | None = None, precision: str = "auto"
+) -> "Voice":
     """Load a voice: the default one, one of the package by name, or a voice folder by path.
 
     backend: "auto", "reference" or "cpu"; one that is named and unavailable raises KernelUnavailableError
+    precision: of the vocoder: "float32", "bfloat16", "int8", or "auto": what the environment variable
+        DEEPVOICE_PRECISION says, then the fastest for this processor
     threads: texts that `speak_many` renders at a time; None uses every core this process may use
     Raises VoiceError when the voice is missing or damaged.
     """
     from deepvoice.pipeline import Voice
 
-    return Voice.load(voice, backend=backend, threads=threads)
+    return Voice.load(voice, backend=backend, threads=threads, precision=precision)
 
 
 def __getattr__(name: str) -> Any:

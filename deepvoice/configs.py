@@ -153,6 +153,7 @@ class VocoderConfig:
     pre_emphasis: float = 0.85
     signal_gain: float = 16.0  # brings the pre-emphasised signal near unit size
     code_scale: float = 8.0  # fills the range of the mu-law code with the residual
+    calibrated: bool = False  # whether the weights come with the largest inputs of their matrices, for int8
     mel: MelSpec = field(default_factory=MelSpec)
     conditioner: ConditionerConfig = field(default_factory=ConditionerConfig)
 

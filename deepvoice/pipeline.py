@@ -42,10 +42,13 @@ class Voice:
     It loads everything once and only reads afterwards: one object serves any number of texts and threads.
     """
 
-    def __init__(self, folder: VoiceFolder, *, backend: str = "auto", threads: int | None = None) -> None:
+    def __init__(
+        self, folder: VoiceFolder, *, backend: str = "auto", threads: int | None = None, precision: str = "auto"
+    ) -> None:
         """Prepare a loaded voice folder; `deepvoice.load` is the usual way here.
 
         backend: "auto", "reference" or "cpu"; one that is named and unavailable raises KernelUnavailableError
+        precision: of the vocoder: "auto", "float32", "bfloat16" or "int8"; see `kernels.choose_precision`
         threads: sentences that `speak_many` renders at a time; None uses every core this process may use
         """
         if threads is not None and (type(threads) is not int or not 1 <= threads <= 1024):
@@ -53,14 +56,21 @@ class Voice:
         self.manifest: VoiceManifest = folder.manifest
         self.backend = kernels.resolve(backend)
         self.threads = threads or _cores()
-        self._synthesizer = Synthesizer(folder, self.backend)
+        self._synthesizer = Synthesizer(folder, self.backend, precision)
         self._front_end = _front_end(folder)
         self._mean_hz = math.exp(folder.configs["f0"].log_mean)
 
     @classmethod
-    def load(cls, voice: str | Path | None = None, *, backend: str = "auto", threads: int | None = None) -> "Voice":
+    def load(
+        cls,
+        voice: str | Path | None = None,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        precision: str = "auto",
+    ) -> "Voice":
         """Load a voice by name or from a folder; None is the default voice. Raises VoiceError when it is damaged."""
-        return cls(load_voice(voice), backend=backend, threads=threads)
+        return cls(load_voice(voice), backend=backend, threads=threads, precision=precision)
 
     @property
     def name(self) -> str:

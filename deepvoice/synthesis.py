@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.errors import VoiceError
-from deepvoice.kernels import Backend, using, wavenet
+from deepvoice.kernels import Backend, choose_precision, using, wavenet
 from deepvoice.kernels.wavenet import Generated, Piece
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.networks.f0 import F0Network
@@ -59,14 +59,16 @@ class Synthesizer:
     Its methods only read, so several threads may share one.
     """
 
-    def __init__(self, folder: VoiceFolder, backend: Backend) -> None:
+    def __init__(self, folder: VoiceFolder, backend: Backend, precision: str = "auto") -> None:
+        """Prepare the networks; precision is the vocoder's, see `kernels.choose_precision`."""
         self._backend = backend
         self.settings = folder.manifest.synthesis
         self.sample_rate = folder.manifest.sample_rate
         self.config = folder.configs["vocoder"]
         self._duration = DurationNetwork(folder.tensors["duration"], folder.configs["duration"])
         self._f0 = F0Network(folder.tensors["f0"], folder.configs["f0"])
-        self._vocoder = VocoderNetwork(folder.tensors["vocoder"], self.config)
+        self.precision = choose_precision(precision, calibrated=self.config.calibrated, backend=backend)
+        self._vocoder = VocoderNetwork(folder.tensors["vocoder"], self.config, self.precision)
 
     @property
     def gap_samples(self) -> int:

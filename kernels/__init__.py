@@ -5,7 +5,16 @@
 """
 
 from deepvoice.kernels import wavenet
-from deepvoice.kernels._dispatch import Backend, available, isa, resolve, set_isa, supported_isas, using
+from deepvoice.kernels._dispatch import (
+    Backend,
+    available,
+    choose_precision,
+    isa,
+    resolve,
+    set_isa,
+    supported_isas,
+    using,
+)
 from deepvoice.kernels.ops import conv1d, dense, gru, qrnn_pool
 from deepvoice.kernels.packed import (
     LayerPrecision,
@@ -13,25 +22,29 @@ from deepvoice.kernels.packed import (
     affine,
     fast_bfloat16,
     layer_norm,
+    layer_precision,
     packed_gru,
     residual_conv,
 )
-from deepvoice.kernels.weights import WaveNetShape, WaveNetWeights
+from deepvoice.kernels.weights import Precision, WaveNetShape, WaveNetWeights
 
 __all__ = [
     "Backend",
     "LayerPrecision",
     "Packed",
+    "Precision",
     "WaveNetShape",
     "WaveNetWeights",
     "affine",
     "available",
+    "choose_precision",
     "conv1d",
     "dense",
     "fast_bfloat16",
     "gru",
     "isa",
     "layer_norm",
+    "layer_precision",
     "packed_gru",
     "qrnn_pool",
     "residual_conv",

@@ -12,11 +12,13 @@ from types import ModuleType
 from typing import Literal, get_args
 
 from deepvoice.errors import KernelUnavailableError
+from deepvoice.kernels.weights import PRECISIONS, Precision
 
 Backend = Literal["reference", "cpu"]
 BackendChoice = Literal["auto", "reference", "cpu"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
+PRECISION_ENVIRONMENT = "DEEPVOICE_PRECISION"
 INTERFACE_VERSION = 3  # of the functions of _cpu; an editable install may have an extension built from older sources
 _PREFERRED: ContextVar[str] = ContextVar("preferred_backend", default="auto")
 _LOG = logging.getLogger(__name__)
@@ -109,6 +111,31 @@ def using(backend: str) -> Iterator[None]:
         yield
     finally:
         _PREFERRED.reset(token)
+
+
+def choose_precision(wanted: str = "auto", *, calibrated: bool, backend: str = "auto") -> Precision:
+    """Turn a requested precision of a WaveNet into one that can be used.
+
+    wanted: "auto", "float32", "bfloat16" or "int8"; "auto" is what the environment variable DEEPVOICE_PRECISION says,
+        then the fastest for the instruction set in use
+    calibrated: whether the weights have limits, without which there is no int8
+    Raises KernelUnavailableError for an unknown name, and for int8 without limits where it was named.
+    """
+    source = "argument precision"
+    if wanted == "auto":
+        wanted, source = os.environ.get(PRECISION_ENVIRONMENT) or "auto", f"environment variable {PRECISION_ENVIRONMENT}"
+    if wanted == "auto":
+        slow = resolve(backend) == "reference" or isa() == "scalar"  # these multiply integers no faster
+        return "float32" if slow else "int8" if calibrated else "float32"
+    for precision in PRECISIONS:
+        if wanted == precision:
+            if precision == "int8" and not calibrated:
+                raise KernelUnavailableError(
+                    f"precision 'int8' in the {source}: this voice was not calibrated for it; use 'bfloat16', or "
+                    "calibrate it with python -m deepvoice.recipes.vocoder.quantise"
+                )
+            return precision
+    raise KernelUnavailableError(f"unknown precision {wanted!r} in the {source}: choose auto, {', '.join(PRECISIONS)}")
 
 
 def resolve(backend: str = "auto") -> Backend:

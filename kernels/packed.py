@@ -12,6 +12,7 @@ from deepvoice.kernels._checks import FloatArray, choice, float_array, optional_
 from deepvoice.kernels._dispatch import extension, isa, resolve
 from deepvoice.kernels.ops import ACTIVATIONS, Activation
 from deepvoice.kernels.reference import ops as reference
+from deepvoice.kernels.weights import Precision
 
 LayerPrecision = Literal["float32", "bfloat16"]
 _RELU = ACTIVATIONS.index("relu")
@@ -64,6 +65,11 @@ class Packed:
     def rounded(self, values: FloatArray) -> FloatArray:
         """Return inputs or weights as this layer's precision holds them."""
         return reference.round_bfloat16(values) if self.precision == "bfloat16" else values
+
+
+def layer_precision(precision: Precision) -> LayerPrecision:
+    """Return the precision of the layers beside a WaveNet of this precision: bfloat16 where it is allowed and faster."""
+    return "bfloat16" if precision != "float32" and fast_bfloat16() else "float32"
 
 
 def fast_bfloat16() -> bool:

@@ -13,13 +13,16 @@ from deepvoice import kernels
 from deepvoice.audio.lpc import lpc_from_mel
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import VocoderConfig
-from deepvoice.kernels import LayerPrecision, WaveNetShape, WaveNetWeights
+from deepvoice.errors import VoiceError
+from deepvoice.kernels import Precision, WaveNetShape, WaveNetWeights
+from deepvoice.kernels.weights import LIMIT_RANGE
 from deepvoice.networks import conditioner
 from deepvoice.networks.conditioner import ConditionerNetwork, frame_inputs
 from deepvoice.networks.phone_encoder import packed_conv, packed_dense
 from deepvoice.text.sequence import PhoneSequence
 
 CONDITIONER = "conditioner."  # prefix of the conditioner's tensors
+LIMITS = "calibration.limits"  # present in a calibrated voice
 Tensors = Mapping[str, FloatArray]
 Shapes = dict[str, tuple[int, ...]]
 
@@ -31,16 +34,18 @@ class VocoderNetwork:
     the WaveNet kernel.
     """
 
-    def __init__(self, tensors: Tensors, config: VocoderConfig, precision: LayerPrecision = "float32") -> None:
+    def __init__(self, tensors: Tensors, config: VocoderConfig, precision: Precision = "float32") -> None:
         """Prepare the tensors, which must have the names and shapes of `expected_shapes`.
 
-        precision: of the layers over frames that lead to the WaveNet
+        precision: of the WaveNet; where it is not float32, the layers over frames that lead to it are in bfloat16 if
+            that is faster
         """
         self.config = config
-        self.weights = wavenet_weights(tensors, config)
-        self._conditioner = ConditionerNetwork(tensors, config.conditioner, CONDITIONER, precision)
-        self._convs = [packed_conv(tensors, f"bias_net.{name}", precision) for name in ("conv1", "conv2")]
-        self._out = packed_dense(tensors, "bias_net.out", precision)
+        self.weights = wavenet_weights(tensors, config, precision)
+        layers = kernels.layer_precision(precision)
+        self._conditioner = ConditionerNetwork(tensors, config.conditioner, CONDITIONER, layers)
+        self._convs = [packed_conv(tensors, f"bias_net.{name}", layers) for name in ("conv1", "conv2")]
+        self._out = packed_dense(tensors, "bias_net.out", layers)
 
     @staticmethod
     def expected_shapes(config: VocoderConfig) -> Shapes:
@@ -66,6 +71,8 @@ class VocoderNetwork:
             shapes[f"layers.{i}.bias"] = (R,)
             shapes[f"layers.{i}.taps.weight"] = (4 * R, R)
             shapes[f"layers.{i}.out.weight"] = (R + S, R)
+        if config.calibrated:
+            shapes[LIMITS] = (len(config.dilations) + 2,)
         return shapes | conditioner.expected_shapes(config.conditioner, config.mel.bands, CONDITIONER)
 
     def spectrum(
@@ -102,7 +109,7 @@ class VocoderNetwork:
         return self.project(self.hidden(mel_FM, f0_F, voiced_F)[first:last])
 
 
-def wavenet_weights(tensors: Tensors, config: VocoderConfig) -> WaveNetWeights:
+def wavenet_weights(tensors: Tensors, config: VocoderConfig, precision: Precision = "float32") -> WaveNetWeights:
     """Arrange torch's tensors as the kernel reads them.
 
     A layer's `taps` are 2R rows for the current step over 2R rows for the past one; its `out` is R residual rows over
@@ -133,6 +140,11 @@ def wavenet_weights(tensors: Tensors, config: VocoderConfig) -> WaveNetWeights:
     def array(values: NDArray[np.float32]) -> FloatArray:
         return np.ascontiguousarray(values, np.float32)
 
+    low, high = LIMIT_RANGE
+    limits = array(tensors[LIMITS]) if config.calibrated else None
+    if limits is not None and not np.all((limits >= low) & (limits <= high)):
+        raise VoiceError(f"its vocoder has calibration limits outside {low:g} to {high:g}; calibrate and pack it again")
+
     return WaveNetWeights(
         shape=shape,
         input_weight=array(tensors["input.weight"]),
@@ -147,4 +159,6 @@ def wavenet_weights(tensors: Tensors, config: VocoderConfig) -> WaveNetWeights:
         draw_weight=array(draw),
         output_weight=array(tensors["output.weight"]),
         output_bias=array(tensors["output.bias"]),
+        precision=precision,
+        limits=limits,
     )

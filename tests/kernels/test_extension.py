@@ -23,7 +23,7 @@ ISA_OBJECTS = sorted(ROOT.glob("build/cp*/CMakeFiles/dv_cpu.dir/cpu/isa_*.o"))
 def arguments(weights) -> dict:
     shape = weights.shape
     sizes = {name: getattr(shape, name) for name in shape.__slots__ if name != "dilations"}
-    return {**sizes, "dilations": list(shape.dilations), **weights.tensors()}
+    return {**sizes, "dilations": list(shape.dilations), **weights.tensors(), "limits": weights.limits, "precision": 0}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,9 @@ def arguments(weights) -> dict:
         ("residual", 17),  # allowed, but not the size of the tensors
         ("head", 15),
         ("harmonics", 7),
+        ("precision", 3),
+        ("precision", -1),
+        ("limits", np.ones(3, np.float32)),
     ],
 )
 def test_sizes_are_checked_without_the_python_layer(isa, make_weights, name, value):
@@ -82,6 +85,35 @@ def test_run_arrays_are_checked_without_the_python_layer(isa, make_weights):
     logits = np.empty((240, 10), np.float32)
     with pytest.raises(ValueError, match="below the number of levels"):
         few.teacher_forced(*good[:3], np.full(240, 10, np.uint8), *good[5:], logits)
+
+
+def test_int8_needs_limits_without_the_python_layer(isa, make_weights):
+    given = {**arguments(make_weights()), "precision": 2}
+    for limits in (None, given["limits"] * 0, given["limits"] * np.float32("nan")):
+        with pytest.raises(ValueError, match="limit"):
+            extension().WaveNet(**{**given, "limits": limits})
+
+
+def test_streams_are_checked_without_the_python_layer(isa, make_weights):
+    net = extension().WaveNet(**arguments(make_weights()))
+    for wrong in [(1, 2), (np.ones((2, 3), np.float32),) * 12, ("x",) * 12]:
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            net.generate_many([wrong])
+    net.generate_many([])
+
+
+def test_integer_sums_are_checked_without_the_python_layer(isa):
+    weight, x = np.ones((3, 4), np.float32), np.ones((2, 4), np.float32)
+    sums = np.zeros((2, 16), np.int32)
+    extension().int8_sums(weight, x, False, 1.0, sums)
+    for bad in (
+        (weight, x[:, 1:].copy(), False, 1.0, sums),
+        (weight, x, False, 1.0, sums[:1]),
+        (weight, x, False, 0.0, sums),
+        (np.ones((3, 1025), np.float32), np.ones((2, 1025), np.float32), False, 1.0, sums),
+    ):
+        with pytest.raises(ValueError, match=r"axis|limit|inputs"):
+            extension().int8_sums(*bad)
 
 
 def test_layer_arrays_are_checked_without_the_python_layer(isa):
