@@ -123,7 +123,8 @@ def choose_precision(wanted: str = "auto", *, calibrated: bool, backend: str = "
     """
     source = "argument precision"
     if wanted == "auto":
-        wanted, source = os.environ.get(PRECISION_ENVIRONMENT) or "auto", f"environment variable {PRECISION_ENVIRONMENT}"
+        wanted = os.environ.get(PRECISION_ENVIRONMENT) or "auto"
+        source = f"environment variable {PRECISION_ENVIRONMENT}"
     if wanted == "auto":
         slow = resolve(backend) == "reference" or isa() == "scalar"  # these multiply integers no faster
         return "float32" if slow else "int8" if calibrated else "float32"

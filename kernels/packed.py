@@ -68,7 +68,7 @@ class Packed:
 
 
 def layer_precision(precision: Precision) -> LayerPrecision:
-    """Return the precision of the layers beside a WaveNet of this precision: bfloat16 where it is allowed and faster."""
+    """Return the precision of the layers beside a WaveNet of this one: bfloat16 where that is allowed and faster."""
     return "bfloat16" if precision != "float32" and fast_bfloat16() else "float32"
 
 
