@@ -208,7 +208,9 @@ class Pronouncer:
             return self._append(key[:-4], lambda p: (*p, "L", "IY0"), depth)
         for ending, phones in _SUFFIXES.items():
             if key.endswith(ending) and len(key) - len(ending) >= 4:
-                return self._append(key[: -len(ending)], partial(_join, ending=phones), depth)
+                stem, change = key[: -len(ending)], partial(_join, ending=phones)
+                stems = [stem, stem[:-1] + "y"] if stem.endswith("i") else [stem]
+                return self._first(stems, change, depth)
         if key.startswith("un") and len(key) >= 7:
             return self._append(key[2:], lambda p: ("AH0", "N", *p), depth)
         return None
