@@ -5,9 +5,16 @@ import random
 import resource
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+
+from deepvoice.book.cluster import speak_remotely
+from deepvoice.book.plan import Piece, piece_options, plan_book
+from deepvoice.book.reader import read_book
+from deepvoice.book.speak import PieceJob, path_of, speak_piece
+from deepvoice.commands.arguments import decode_text
 
 TITLES = ["The Lamp", "The Storm", "What the Sea Left"]
 
@@ -179,6 +186,25 @@ def test_a_full_disk_is_one_error_and_can_be_gone_on_from(book, command, sample,
     assert [path.name for path in tmp_path.iterdir()] == ["a.m4b.parts"]
     assert not list((tmp_path / "a.m4b.parts").glob(".*.part"))
     assert book(sample, "-o", "a.m4b").returncode == 0
+
+
+def test_without_ray_it_is_said(book, sample, tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "ray.py").write_text("raise ImportError('as if it were not installed')")
+    result = book(sample, "-o", "a.mp3", "--ray", env={"PYTHONPATH": str(tmp_path / "lib")})
+    assert result.returncode == 1 and "pip install 'deepvoice[ray]'" in result.stderr
+
+
+def test_a_machine_of_a_cluster_sends_the_same_file(sample, tiny_voice, tmp_path):
+    book = read_book(sample, decode_text)
+    options = piece_options({}, False)
+    for piece in plan_book(book, str(tiny_voice), {}, marked=False)[:2]:
+        job = PieceJob(folder=tmp_path, piece=piece, voice=str(tiny_voice), options=options)
+        spoken, data, error = speak_remotely(job)
+        assert (spoken, error) == (speak_piece(job), "")
+        assert data == path_of(tmp_path, piece).read_bytes()
+    nothing = Piece(key="k", chapter=0, text="你好", breaks=())
+    assert "nothing in the text" in speak_remotely(replace(job, piece=nothing))[2]
 
 
 def test_the_list(book, sample, tmp_path):
