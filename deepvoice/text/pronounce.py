@@ -208,9 +208,9 @@ class Pronouncer:
             return self._append(key[:-4], lambda p: (*p, "L", "IY0"), depth)
         for ending, phones in _SUFFIXES.items():
             if key.endswith(ending) and len(key) - len(ending) >= 4:
-                stem, change = key[: -len(ending)], partial(_join, ending=phones)
+                stem = key[: -len(ending)]
                 stems = [stem, stem[:-1] + "y"] if stem.endswith("i") else [stem]
-                return self._first(stems, change, depth)
+                return self._first(stems, partial(_suffix, stem=stem, ending=phones), depth)
         if key.startswith("un") and len(key) >= 7:
             return self._append(key[2:], lambda p: ("AH0", "N", *p), depth)
         return None
@@ -220,6 +220,15 @@ def _undoubled(stem: str) -> list[str]:
     """Return what a stem with a double consonant may come from: "toll", "plan(n)"; a long one in ll first without."""
     vowels = sum(letter in "aeiouy" for letter in stem)
     return [stem[:-1], stem] if stem.endswith("ll") and vowels > 1 else [stem, stem[:-1]]
+
+
+def _suffix(phones: Phones, stem: str, ending: Phones) -> Phones:
+    """Append -ness, -less or -ly: "allegedly" has a vowel that "alleged" lacks, "happily" another one than "happy"."""
+    if stem.endswith("ed") and not is_vowel(phones[-2]):
+        phones = (*phones[:-1], "AH0", "D")
+    elif stem.endswith("i") and phones[-1] == "IY0" and ending[0] == "L":
+        phones = (*phones[:-1], "AH0")
+    return _join(phones, ending)
 
 
 def _checked(word: str, phones: Phones) -> Pronunciation:
