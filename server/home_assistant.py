@@ -127,7 +127,7 @@ class _Connection:
 
     def _info(self) -> Info:
         voices = self._have.engine.voices.table.values()
-        common = {"attribution": _CREDIT, "installed": True, "version": __version__}
+        common: dict[str, Any] = {"attribution": _CREDIT, "installed": True, "version": __version__}
         return Info(
             tts=[
                 TtsProgram(

@@ -22,7 +22,7 @@ class BrokenError(Exception):
 
 async def read_body(receive: Receive) -> bytes:
     """Return the whole body of a request; the layer above limits it."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

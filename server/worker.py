@@ -27,7 +27,8 @@ def dump(settings: Settings) -> str:
 def parse(line: str) -> Settings:
     """Return the settings that `dump` wrote."""
     values: dict[str, Any] = json.loads(line)
-    return Settings(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Settings(**values)
 
 
 def main(path: str) -> int:
