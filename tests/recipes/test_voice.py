@@ -13,6 +13,7 @@ from deepvoice.configs import ConditionerConfig
 from deepvoice.errors import VoiceError
 from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
+from deepvoice.recipes.voice.round_trip import read_sentences, words_of
 from deepvoice.recipes.voice.run import STAGES, Places, run, select
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.voice import MODULES, SynthesisDefaults, load_voice, read_manifest
@@ -123,3 +124,10 @@ def test_every_command_of_the_stages_exists(tmp_path):
 def test_history_is_json(runs, tmp_path):
     packed(runs, tmp_path / "copy")
     assert json.loads((tmp_path / "copy" / "voice.json").read_text())["training"]["vocoder"]["steps"] == 3
+
+
+def test_the_round_trip_reads_its_sentences_as_the_file_says():
+    voice = deepvoice.load()
+    sentences = read_sentences()
+    assert len(sentences) == 200
+    assert [(written, words_of(voice, written)) for written, _ in sentences] == sentences
