@@ -3,8 +3,8 @@
     python -m deepvoice.recipes.voice.round_trip OUT_DIR [--voice NAME_OR_FOLDER] [--no-teacher]
 
 `round_trip.tsv` beside this file has 200 sentences as they are written and, beside each, the words that they are read
-as. The voice speaks the written ones into OUT_DIR/ours, the teacher the words into OUT_DIR/teacher; OUT_DIR/words.txt is
-what a recogniser should hear in either. The command also prints where the front end's words differ from the file's.
+as. The voice speaks the written ones into OUT_DIR/ours, the teacher the words into OUT_DIR/teacher; OUT_DIR/words.txt
+is what a recogniser should hear in either. The command also prints where the front end's words differ from the file's.
 """
 
 import argparse
