@@ -37,15 +37,33 @@ PLAIN = _table(
     "trans=translated ms=manuscript inst=institute acad=academy orig=original abbr=abbreviation cont=continued "
     "ibid=ibid op=opus pt=part pts=parts bk=book st=street hosp=hospital int=interior ea=each dz=dozen doz=dozen "
     "sec=section secs=seconds mins=minutes no=number nos=numbers p=page ea=each tbsp=tablespoon tsp=teaspoon "
-    "pls=please plz=please thx=thanks ctrl=control elev=elevation pkg=package pc=piece pcs=pieces sched=scheduled "
+    "sc=scene lg=large tmrw=tomorrow rt=route pls=please plz=please thx=thanks ctrl=control elev=elevation "
+    "pkg=package pc=piece pcs=pieces sched=scheduled "
     "reg=registered gal=gallons qt=quarts pg=page pgs=pages "
     "cert=certificate conf=conference proc=proceedings jour=journal rpt=report supp=supplement corp=corporation "
     "v=versus b=born d=died c=circa r=reigned mts=mountains is=islands"
 )
+_STATE_NAMES = _table(
+    "ala=alabama ariz=arizona ark=arkansas calif=california colo=colorado conn=connecticut del=delaware fla=florida "
+    "ill=illinois ind=indiana kan=kansas mass=massachusetts mich=michigan minn=minnesota miss=mississippi nev=nevada "
+    "okla=oklahoma ore=oregon pa=pennsylvania penn=pennsylvania tenn=tennessee tex=texas va=virginia vt=vermont "
+    "wash=washington wis=wisconsin"
+)
+BOOKS = _table(
+    "gen=genesis ex=exodus exod=exodus lev=leviticus num=numbers deut=deuteronomy josh=joshua judg=judges sam=samuel "
+    "chron=chronicles neh=nehemiah ps=psalm prov=proverbs eccl=ecclesiastes isa=isaiah jer=jeremiah ezek=ezekiel "
+    "dan=daniel matt=matthew rom=romans cor=corinthians gal=galatians eph=ephesians phil=philippians col=colossians "
+    "thess=thessalonians tim=timothy heb=hebrews jas=james pet=peter rev=revelation"
+)
+_STATES = "ala ariz ark calif colo conn del fla ga ill ind kan ky la mass md mich minn miss mo mont neb nev"
+# After these a full stop ends no sentence when a small letter follows.
+ABBREVIATED = frozenset(["deg", *TITLES, *STREETS, *PLAIN, *_STATES.split(), *_STATE_NAMES]) - frozenset(
+    "no is app int st".split()
+)
 # Words in their own right, which end sentences too: an abbreviation only before a digit ...
 _BEFORE_DIGIT = frozenset(
     "no nos p pp pt pts fl is b d c r op eq eqs app ch chap sec fig figs vol vols bk ed est para paras rm pg pgs ref "
-    "refs ext ver art min max temp reg".split()
+    "refs ext ver art sc rt min max temp reg".split()
 )
 # ... only before a capital or a digit ...
 _BEFORE_NAME = frozenset("al col rep gen sen det hon fr amb brig adm v ste mt ft".split())
@@ -58,7 +76,8 @@ _SKIPPED = frozenset("ms st is int app trans".split())  # entries of PLAIN that 
 BARE = frozenset(
     "mr mrs ms jr sr blvd hwy pkwy dept vs etc prof sgt capt ltd lt esq ave rd ln messrs drs rte tpke".split()
 )
-_NEVER_STOPPED = frozenset("pls plz thx ctrl vs etc".split())  # a full stop after these is the sentence's own
+_BARE_BEFORE_DIGIT = frozenset("rm bldg apt ste rt fig figs vol ch chap pt ext sec hwy rte".split())
+_NEVER_STOPPED = frozenset("pls plz thx tmrw ctrl vs etc".split())  # a full stop after these is the sentence's own
 _AFTER_STREET = frozenset("ave rd ln pl ct sq ter cir".split())  # bare, only after a name
 _COMPASS = {"N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest"}
 _COMPASS |= {"SE": "southeast", "SW": "southwest"}
@@ -66,14 +85,15 @@ _STREET_WORDS = "St|Ave|Blvd|Rd|Ln|Dr|Ct|Pl|Sq|Street|Avenue|Boulevard|Road|Lane
 SLASHED = {"w/o": "without", "w/": "with", "b/c": "because", "c/o": "care of", "a/c": "AC", "n/a": "NA", "i/o": "IO"}
 SLASHED |= {"w/in": "within", "r/c": "RC", "tcp/ip": "TCPIP", "km/h": "kilometers per hour", "m/s": "meters per second"}
 
-_BEFORE_NUMBER = re.compile(r"\.?\s?\d")
+_BEFORE_NUMBER = re.compile(r"\.?\s?(?:\d|(?:[IVXLC]{2,6}|[VX]|[ivxl]{2,6})(?![A-Za-z]))")
 _BEFORE_CAPITAL = re.compile(r"\.?\s+[A-Z]")
+_BEFORE_VERSE = re.compile(r"\.?\s\d{1,3}(?::\d|(?=[.,;)]|$))")
 _STOP_BEFORE_NAME = re.compile(r"\.\s+[A-Z0-9]")
 _AFTER_NAME = re.compile(r"[A-Z0-9][A-Za-z0-9]*\s$")
 _AFTER_CAPITAL = re.compile(r"\b[A-Z][a-z]+\s$")
 _AFTER_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\s$")
 _MONTH_DAY = re.compile(
-    r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d:/]|,\d{3}|\.\d|\s?[ap]\.?m)(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:/-]))?"
+    r"\.?\s+(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?![\d:/]|,\d{3}|\.\d|\s?[ap]\.?m)(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?![\d:/-]))?"
 )
 _BEFORE_YEAR = re.compile(r"\.?,?\s\d{4}(?!\d)")
 _TO_NEXT = re.compile(r"\.?(\s?[-–]\s?)([A-Z][a-z]{2,8})(?![A-Za-z])")
@@ -108,6 +128,17 @@ def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
         return True
     if key in ("st", "dr") and word[0].isupper() and len(word) == 2:
         return reads("title") and _read_saint_or_street(scanner, word, end, dot)
+    if (
+        capital_stop(word, dot)
+        and key in _STATE_NAMES
+        and reads("street")
+        and _STATE.search(text[: scanner.position][-24:])
+    ):
+        scanner.say(_STATE_NAMES[key], end + (dot and end + 1 < len(text)))
+        return True
+    if key in BOOKS and _BEFORE_VERSE.match(text, end) and word[0].isupper():
+        scanner.say(BOOKS[key], end + dot)
+        return True
     for kind, table in (("title", TITLES), ("street", STREETS), ("abbreviation", PLAIN)):
         if key in table and reads(kind) and _abbreviates(scanner, word, end, dot, kind):
             scanner.say(table[key], end + dot)
@@ -115,11 +146,22 @@ def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
     return False
 
 
+def capital_stop(word: str, dot: bool) -> bool:
+    """Tell whether a word begins with a capital and has a full stop behind it."""
+    return dot and word[0].isupper()
+
+
 def _abbreviates(scanner: Scanner, word: str, end: int, dot: bool, kind: str) -> bool:
     """Tell whether a word of a table is an abbreviation here."""
     key, capital, text = word.lower(), word[0].isupper(), scanner.text
     if (word.isupper() and len(word) > 1 and not scanner.shouted) or (kind == "abbreviation" and key in _SKIPPED):
         return key in ("no",) and dot and _BEFORE_NUMBER.match(text, end) is not None
+    if not dot and key in _BARE_BEFORE_DIGIT and capital and re.compile(r"\s\d").match(text, end):
+        return True
+    if key in ("fl", "ed") and _AFTER_ORDINAL.search(text, max(0, scanner.position - 5), scanner.position):
+        return dot or capital
+    if key == "etc" and text[end : end + 1] in ("/", "-"):
+        return False
     if not dot:
         if kind == "street" and key in _AFTER_STREET:
             return capital and _AFTER_CAPITAL.search(text, max(0, scanner.position - 24), scanner.position) is not None
@@ -129,8 +171,6 @@ def _abbreviates(scanner: Scanner, word: str, end: int, dot: bool, kind: str) ->
         return capital and _STOP_BEFORE_NAME.match(text, end) is not None and not before_number
     if key == "v":
         return not capital and _BEFORE_CAPITAL.match(text, end) is not None and bool(scanner.words)
-    if key == "fl" and _AFTER_ORDINAL.search(text, max(0, scanner.position - 5), scanner.position):
-        return True
     if key in _CAPITALISED and not capital:
         return False
     if key in _LOWER:
@@ -216,7 +256,7 @@ def read_month(scanner: Scanner, word: str, end: int) -> bool:
 def _end_of_day(text: str, day: re.Match[str]) -> int:
     """Return the end of the day of the month without the rest of a range."""
     end = day.end(1)
-    return end + 2 if text[end : end + 2] in ("st", "nd", "rd", "th") else end
+    return end + 2 if text[end : end + 2].lower() in ("st", "nd", "rd", "th") else end
 
 
 def _read_span(scanner: Scanner, word: str, end: int, name: str, is_month: bool) -> bool:

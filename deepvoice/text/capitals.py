@@ -110,13 +110,14 @@ def _read_after(scanner: "Scanner", numeral: str, value: str, before: re.Match[s
     """Read a numeral after a word, by that word and the one before it."""
     name, last = (before[1] or "").lower(), before[2]
     noun, capital = last.lower(), last[0].isupper()
+    numbers = noun in ROMAN_NOUNS or (scanner.words[-1:] and scanner.words[-1] in ROMAN_NOUNS)  # "Ch." is said in full
     if numeral.islower():
-        return say.cardinal(value) if noun in ROMAN_NOUNS else None
+        return say.cardinal(value) if numbers else None
     if noun in REGNAL_NAMES and capital and len(value) <= 2:
         if numeral == "I" and not (name in ROYAL_TITLES or _follows_ruler(scanner, before, end)):
             return None
         return f"the {say.ordinal(value)}"
-    if noun in ROMAN_NOUNS and (len(numeral) > 1 or capital or scanner.shouted):
+    if numbers and (len(numeral) > 1 or capital or scanner.shouted):
         return say.cardinal(value)
     if numeral in _ALWAYS and not capital:
         return say.cardinal(value)

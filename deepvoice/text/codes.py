@@ -33,6 +33,17 @@ def _vanity_number(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"one {area} , {match[2].lower().replace('-', ' ')}", match.end())
 
 
+def _pair(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "ISSN 0028-0836" digit by digit."""
+    if not any(word in CODE_WORDS for word in context.before[-3:]) and context.last not in ("I S S N", "i s s n"):
+        return None
+    return Reading(f"{say.spell_digits(match[1])} , {say.spell_digits(match[2])}", match.end())
+
+
+def _always(match: re.Match[str], context: Context) -> Reading | None:
+    return Reading("twenty four seven three sixty five", match.end())
+
+
 def _aircraft(match: re.Match[str], context: Context) -> Reading | None:
     """Read "737-800" without "to"."""
     return Reading(f"{split_pairs(match[1])} {say.cardinal(match[2])}", match.end())
@@ -161,6 +172,8 @@ LOCAL_PHONE = Rule("phone", r"0\d{2,4}(?:[ -]\d{3,6}){1,2}(?![\d-])", _phone_num
 AIRCRAFT = Rule("code", r"(7[0-8]7)-([1-9]00?|10)(?![\d-])", _aircraft)
 VANITY = Rule("phone", r"1-(8\d\d|900)-([A-Z]{2,}(?:-[A-Z]+)*)(?![A-Za-z\d])", _vanity_number)
 GROUPS = Rule("code", r"\d++(?:-\d++){2,}+(?![/:])", _groups)
+PAIR = Rule("code", r"(\d{3,6})-(\d{3,6})(?![\d-])", _pair)
+ALWAYS = Rule("code", r"24/7/365(?!\d)", _always)
 CARD = Rule("code", r"\d{4}(?: \d{4}){2,4}(?! ?\d)", _card_number)
 TOGETHER = Rule("code", r"(\d{1,2})-(\d{1,2})(?![\d/:.]|-\d)", _together)
 DOTTED = Rule("version", r"\d++(?:\.\d++){2,}+", _dotted)

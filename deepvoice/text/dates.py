@@ -156,12 +156,19 @@ def _in_a_list(context: Context) -> bool:
     return bool(recent[1:]) and recent[-1] in ("and", "or", "to") and recent[-2][-4:] == "ties"
 
 
+def _team(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "49ers" as forty niners."""
+    words = say.cardinal(match[1])
+    return Reading(words + ("rs" if words.endswith("e") else "ers"), match.end())
+
+
 def _plural(match: re.Match[str], context: Context) -> Reading | None:
     """Read "747s" and "two 4s"; a number of seconds ("wait 30s") is left to the units."""
     digits = match[1]
+    compound = context.text[match.start() - 1 : match.start()] == "-"  # "under-18s"
     seconds = context.last in SECONDS_CUES or following_word(context.text, match.end()) in SECONDS_NOUNS
     counted = context.last in NUMBER_WORDS or context.last in ("of", "several", "many", "no", "any", "straight")
-    if seconds or (len(digits) < 3 and not counted):
+    if not compound and (seconds or (len(digits) < 3 and not counted)):
         return None
     if len(digits) == 3 and digits[1:] != "00":
         words = f"{say.cardinal(digits[0])} {say.pair(digits[1:])}"
@@ -231,6 +238,7 @@ DAY_MONTH = Rule(
     "date", rf"(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({MONTH})(?![A-Za-z])\.?(?=[\s,.;:!?)]|$)", _day_month
 )
 DECADE = Rule("decade", r"(\d{3}0|\d0)'?s(?![A-Za-z])", _decade)
+TEAM = Rule("decade", r"(\d{2})ers(?![A-Za-z])", _team)
 PLURAL = Rule("decade", r"(\d{1,3})s(?![A-Za-z])", _plural)
 CLOCK = Rule("time", rf"(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?(?![\d:])(?:\s?{HALF})?", _time)
 HOUR = Rule("time", rf"(\d{{1,2}})\s?{HALF}", _hour)

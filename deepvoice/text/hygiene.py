@@ -127,6 +127,10 @@ def _replacement(cluster: str) -> tuple[str, str]:
     return _compatible(char)
 
 
+def _is_subscript(char: str) -> bool:
+    return unicodedata.decomposition(char).startswith("<sub>")
+
+
 def _compatible(char: str) -> tuple[str, str]:
     """Spell a compatibility character (ligature, fraction, circled or styled letter) in plain ones."""
     plain = unicodedata.normalize("NFKC", char)
@@ -137,7 +141,7 @@ def _compatible(char: str) -> tuple[str, str]:
         if all(
             (c.isascii() and c.isprintable()) or c in KEPT or c.lower() in GREEK_NAMES or _is_latin(c) for c in plain
         ):
-            fraction_or_superscript = unicodedata.category(char) == "No"
+            fraction_or_superscript = unicodedata.category(char) == "No" and not _is_subscript(char)
             return (f" {plain} " if fraction_or_superscript else plain), ""
     try:
         return str(unicodedata.digit(char)), ""  # digits of other scripts

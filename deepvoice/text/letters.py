@@ -18,7 +18,9 @@ _MONEY_INITIALS = frozenset(name[0] for name in [*CURRENCY_PREFIXES, *CURRENCY_C
 _VOWELLESS = frozenset("hm hmm mm mmm sh shh shhh pst psst brr brrr grr grrr zzz tsk pfft nth th st nd rd ng".split())
 
 _WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the raised digits, \w does
-_DOTTED = re.compile(r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|[A-Z]\.[A-Z](?![A-Za-z])")
+_DOTTED = re.compile(
+    r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|LL\.[DBM]\.?|[BM]\.Sc\.?|[A-Z]\.[A-Z](?![A-Za-z])"
+)
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DOTTED_VERSION = re.compile(r"\d+\.\d")
@@ -31,7 +33,7 @@ def read_letters(scanner: Scanner) -> None:
     money = text[position] in _MONEY_INITIALS and not scanner.before.isalnum()
     if money and scanner.take(read_money(position, scanner.context())):
         return
-    if text[position + 1 : position + 2] == "." or text.startswith("Ph.D", position):
+    if text[position + 1 : position + 2] == "." or text.startswith(("Ph.D", "LL."), position):
         dotted = _DOTTED.match(text, position)
         if dotted:
             _read_dotted(scanner, dotted.group(), dotted.end())
@@ -132,6 +134,8 @@ def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> 
     elif (roman := read_roman(scanner, word, end)) is not None:
         scanner.say(roman, end)
         scanner.after_roman = True
+    elif len(word) <= 2 and following.isdecimal() and scanner.before.isdigit():
+        scanner.spell(word, end)  # "H2SO4"
     elif capital and (spelled := _spelled(scanner, word, end)) is not None:
         scanner.spell(spelled[0], end, spelled[1])
     elif scanner.before == "#" and re.search("[a-z][A-Z]", word) and word.isascii():
@@ -140,6 +144,8 @@ def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> 
         scanner.say(lower, end, changed=False)
     elif following.isdecimal() and len(word) <= 4 and word.isascii():
         scanner.spell(word, end)  # "mp3", "x86"
+    elif word in UNITS and len(word) > 2 and scanner.options.reads("unit"):
+        scanner.say(UNITS[word][1], end)
     elif not word.isupper() and re.search("[a-z][A-Z]", word) and word.isascii():
         _read_camel(scanner, word, end)
     else:

@@ -34,7 +34,7 @@ def read_mark(scanner: Scanner) -> None:
     char, run = text[position], position + 1
     while text[run : run + 1] == char:
         run += 1
-    starts = scanner.before in ("", " ", "(", '"', "'", "<", "[")
+    starts = scanner.before in ("", " ", "(", '"', "'", "<", "[", "=")
     if starts and char in ":;=8<^->\\" and scanner.options.reads("emoticon"):
         emoticon = _EMOTICON.match(text, position)
         if emoticon and not (char == "<" and (not scanner.words or text[position + 2 : position + 3].isdigit())):
@@ -142,6 +142,9 @@ def _say_or_pass(scanner: Scanner, spoken: str, kind: str, end: int) -> None:
 def _read_joint(scanner: Scanner, run: int) -> None:
     """Read a dash glued to what is before it, before a number."""
     text, position, before = scanner.text, scanner.position, scanner.before
+    if before.isalpha() and scanner.words[-1:] and scanner.words[-1] in ("noon", "midnight"):
+        _say_or_pass(scanner, "to", "range", run)
+        return
     quantity = before.isdigit() or before in ("%", "°") or scanner.number_end == position
     code = scanner.number_end != position and _CODE.search(text, max(0, position - 9), position) is not None
     if quantity and not code:

@@ -63,7 +63,7 @@ MIXED_CASE = {
     "IPv4": "IP V four", "IPv6": "IP V six", "eBook": "E book", "eBooks": "E books", "iPad": "I pad", "iPads": "I pads",
     "iPhone": "I phone", "iPhones": "I phones", "iMac": "I mac", "iCloud": "I cloud", "iTunes": "I tunes",
     "iPod": "I pod", "eBay": "E bay", "WiFi": "wi fi", "DevOps": "dev ops", "McDonald": "mcdonald", "GmbH": "GMBH",
-    "YoY": "year over year", "QoQ": "quarter over quarter",
+    "WWI": "world war one", "WWII": "world war two", "YoY": "year over year", "QoQ": "quarter over quarter",
     "MoM": "month over month",
     "OAuth": "O auth", "GraphQL": "graph QL", "CoV": "cov", "LLaMA": "llama",
     "vCPU": "V CPU", "TypeScript": "type script",

@@ -73,7 +73,8 @@ class TextOptions:
         ):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
-        if isinstance(self.off, str):
+        given: object = self.off
+        if isinstance(given, str):
             raise ConfigError(f"off is {self.off!r}; expected a set of classes such as {{'money'}}")
         object.__setattr__(self, "off", frozenset(self.off))
         unknown = sorted(self.off - CLASSES.keys())

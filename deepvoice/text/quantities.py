@@ -38,7 +38,9 @@ def _fraction(match: re.Match[str], context: Context) -> Reading | None:
     if context.text[match.start() - 1 : match.start()] == "/":
         return None
     if len(top) == 3 and int(bottom) >= 40 and not whole:
-        return Reading(f"{say.cardinal(top)} over {say.cardinal(bottom)}", match.end())  # blood pressure
+        pressure = f"{say.cardinal(top)} over {say.cardinal(bottom)}"
+        unit = _measure(match.end(), context, one=False)
+        return Reading(f"{pressure} {unit.spoken}", unit.end) if unit else Reading(pressure, match.end())
     if len(top) == 4 or (whole and not 0 < int(top) < int(bottom)):
         return None
     spoken = say.fraction(top, bottom)
@@ -90,6 +92,8 @@ def _arc_minutes(match: re.Match[str], context: Context) -> Reading | None:
 
 def _dimensions(match: re.Match[str], context: Context) -> Reading | None:
     """Read the "by" of "4x4" and "8.5 x 11"; a spaced multiplication sign is "times" unless a unit follows."""
+    if compiled(r"\s?10\^").match(context.text, match.end()):
+        return None
     spaced_sign = "×" in match.group() and " " in match.group()
     if spaced_sign:
         following = compiled(rf"\s?(?:{NUMBER})(?:\.\d++)?").match(context.text, match.end())
@@ -192,6 +196,12 @@ LINES = Rule("unit", r"(480|576|720|1080|1440|2160|4320)([pi])(?![A-Za-z0-9])", 
 SCALED = Rule("cardinal", rf"({NUMBER})(?:\.(\d++))?([KkMB]|bn)(?=\s[a-z])", _scaled)
 EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?![\w.])", _exponent)
 RATING = Rule("fraction", r"(\d{1,2})\.(\d)/(5|10|100)(?![\d/.])", _rating)
+BOOK = Rule(
+    "ordinal",
+    r"([123])(?=\s(?:Sam|Samuel|Kings|Chron|Chronicles|Cor|Corinthians|Thess|Thessalonians|Tim|Timothy|Pet|Peter|John)"
+    r"\.?\s\d)",
+    lambda match, context: Reading(say.ordinal(match[1]), match.end()),
+)
 GROUPED = Rule("cardinal", r"\d{1,3}(?:(?: \d{3}){2,}| 000)(?![\d,.]\d|\d)", _grouped)
 PLAIN = Rule("plain", rf"({NUMBER})(?:\.(\d++))?", _number)  # never off: digits are always read
 
@@ -200,9 +210,9 @@ RULES: dict[str, list[Rule]] = {
     "-": [
         dates.ISO, dates.YEAR_MONTH, dates.DASHED, dates.DAY_DASH_MONTH, codes.VANITY, codes.AIRCRAFT, codes.PHONE,
         codes.SHORT_PHONE,
-        codes.GROUPS, codes.TOGETHER, MIXED, PLAIN,
+        codes.GROUPS, codes.PAIR, codes.TOGETHER, MIXED, PLAIN,
     ],
-    "/": [dates.SLASHED, dates.YEAR_SLASHED, dates.MONTH_SLASH_DAY, SIMPLE, PLAIN],
+    "/": [codes.ALWAYS, dates.SLASHED, dates.YEAR_SLASHED, dates.MONTH_SLASH_DAY, SIMPLE, PLAIN],
     ":": [codes.VERSE, dates.CLOCK, codes.RATIO, PLAIN],
     ".": [
         codes.PHONE, dates.POINTED, dates.YEAR_SLASHED, codes.DOTTED, codes.VERSION, RATING, BY, TIMES, SCALED,
@@ -210,14 +220,15 @@ RULES: dict[str, list[Rule]] = {
     ],
     ",": [MIXED, ORDINAL, BY, SCALED, PLAIN],
     " ": [
-        dates.HOUR, dates.MILITARY, codes.PHONE, codes.LOCAL_PHONE, codes.CARD, MIXED, dates.DAY_MONTH,
+        BOOK, dates.HOUR, dates.MILITARY, codes.PHONE, codes.LOCAL_PHONE, codes.CARD, MIXED, dates.DAY_MONTH,
         *dates.DURATIONS, BY, GROUPED, codes.RATIO, PLAIN,
     ],
     "'": [ARC, dates.DECADE, FEET, PLAIN],
     '"': [BY, PLAIN],
     "×": [BY, PLAIN],
     "letter": [
-        dates.HOUR, dates.DAY_MONTH, ORDINAL, dates.DECADE, codes.HEXADECIMAL, BY, dates.PLURAL, *dates.DURATIONS,
+        dates.HOUR, dates.DAY_MONTH, ORDINAL, dates.DECADE, codes.HEXADECIMAL, dates.TEAM, BY, dates.PLURAL,
+        *dates.DURATIONS,
         TIMES, LINES, SCALED, EXPONENT, PLAIN,
     ],
     "other": [AFTER_BY, PLAIN],

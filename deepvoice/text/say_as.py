@@ -146,7 +146,7 @@ def _date(text: str, detail: str) -> str | None:
 
 def _compact(digits: str, order: str) -> list[str]:
     """Cut "20261130" in the order that is wanted."""
-    fields = []
+    fields: list[str] = []
     for name in order:
         width = len(digits) - 4 if name == "y" and len(order) == 3 else 2
         width = 4 if name == "y" and len("".join(fields)) + len(digits) == 8 else width

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from deepvoice.text.abbreviations import ABBREVIATED
 from deepvoice.text.markup import HEADING, STARTS
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.units import UNITS
@@ -17,6 +18,9 @@ from deepvoice.text.vocabulary import (
     ABBREVIATIONS_BEFORE_NUMBERS,
     ABBREVIATIONS_INSIDE,
     ABBREVIATIONS_OPEN,
+    DAYS,
+    MONTH_ABBREVIATIONS,
+    MONTHS,
     SENTENCE_STARTERS,
 )
 
@@ -37,6 +41,9 @@ _MARKER = re.compile(rf"\s*(?:[{STARTS}]|[-+•]\s)\s*")
 _LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
 _NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
 _CLAUSE_CUT = re.compile(r"[,;:—)–] ")
+_SPEECH_VERBS = frozenset("said asked cried replied shouted exclaimed whispered yelled answered thought says".split())
+_CALENDAR = frozenset([*MONTHS, *MONTH_ABBREVIATIONS, *DAYS])
+_ZONE = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CET|IST|JST")
 _QUANTITY = re.compile(r"^\d[\d.,/]*-?(?=[A-Za-z])")  # "14-oz."
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 
@@ -196,13 +203,14 @@ def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     token = token_match.group() if token_match else ""
     if "?" in run or "!" in run:
         quoted = run[-1] not in "?!"
-        return not (following[0].islower() and quoted)
+        return not (following[0].islower() and (quoted or following in _SPEECH_VERBS))
     if run.startswith(".."):
         return not following[0].islower()
     if not match.end() < end or not text[match.end()].isspace():  # "end.Next": not inside addresses and file names
         return not any(c in token for c in "./@_")
     previous = text[before_start : before_start + (token_match.start() if token_match else 0)]
-    return _stop_ends(token, following, previous.rstrip(), match.start() - len(token) <= begin)
+    first = not text[begin : max(begin, match.start() - len(token))][:40].strip()
+    return _stop_ends(token, following, previous.rstrip(), first)
 
 
 def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
@@ -213,7 +221,15 @@ def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
         return False  # list number
     if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or (key != "no" and following.isupper())):
         return False
+    if key in ("sat", "sun") and token.istitle() and following[0].isdigit():
+        return False
     if key in ABBREVIATIONS_INSIDE or (key in UNITS and previous[-1:].isdigit() and following[0].islower()):
+        return False
+    if key == "ft" and previous[-1:].isdigit():
+        return following[0].isupper()
+    if following[0].islower() and (key in ABBREVIATED or (token.istitle() and len(token) <= 4)):
+        return False
+    if key in ("a.m", "p.m", "am", "pm") and (following.lower() in _CALENDAR or _ZONE.fullmatch(following)):
         return False
     if key in ("st", "dr", "mt", "ft"):  # "Main St. He left." but "St. Louis"
         return starts_sentence and bool(re.search(r"[A-Z][a-z]*$", previous))

@@ -157,17 +157,15 @@ def _symbol(scanner: Scanner, char: str, run: int) -> str:
     following = after if after != " " else text[scanner.position + 2 : scanner.position + 3]
     markup = scanner.options.markdown and scanner.options.reads("markdown")
     if char == "/":
-        return "slash" if before.isdigit() and after.isdigit() else ""
+        slash = "slash" if before.isdigit() and after.isdigit() else ""
+        return "over" if before == ")" and after.isalnum() else slash
     if char == "#":
         if after.isdigit():
             return "number"
         if _NOTE.search(text[max(0, scanner.position - 2) : scanner.position]) and not after.isalnum():
             return "sharp"
     elif char in "<>":
-        if not (spaced or following.isdigit()):
-            return ""
-        operand = before.isdigit() or (spaced and _is_operand(scanner))
-        return SYMBOLS[char] if operand or char == "<" else "more than"
+        return _comparison(scanner, char, spaced, following)
     elif char == "*":
         factors = before.isdigit() and (after.isdigit() or after.isalpha())
         if (spaced and scanner.words) or (factors and run == scanner.position + 1):
@@ -179,6 +177,14 @@ def _symbol(scanner: Scanner, char: str, run: int) -> str:
     if char in _PLAIN:
         return "" if markup or char == "^" else _PLAIN[char]
     return SYMBOLS.get(char, "")
+
+
+def _comparison(scanner: Scanner, char: str, spaced: bool, following: str) -> str:
+    """Return what an angle bracket says: a comparison before a number or between spaces, nothing around a word."""
+    if not (spaced or following.isdigit()):
+        return ""
+    operand = scanner.before.isdigit() or (spaced and _is_operand(scanner))
+    return SYMBOLS[char] if operand or char == "<" else "more than"
 
 
 def _is_operand(scanner: Scanner) -> bool:

@@ -18,7 +18,7 @@ bpm beat_per_minute beats_per_minute|dpi dot_per_inch dots_per_inch|MP megapixel
 N newton|kN kilonewton|Nm newton_meter|lm lumen|lx lux lux|kgf kilogram_force|IU IU IU|BTU BTU BTUS|Ah amp_hour
 mol mole|ppb part_per_billion|doz dozen dozen|pkg package|pcs piece|qt quart|rad radian|kt knot|kn knot
 TWh terawatt_hour|eV electron_volt|keV kilo_electron_volt|GeV giga_electron_volt|kbit kilobit|Mbit megabit|Gbit gigabit
-KiB kibibyte|MiB mebibyte|GiB gibibyte|pp percentage_point|hrs hour|fl fluid_ounce|ac acre|knots knot
+KiB kibibyte|lg large large|MiB mebibyte|GiB gibibyte|pp percentage_point|hrs hour|fl fluid_ounce|ac acre|knots knot
 fps frame_per_second frames_per_second|px pixel|pt point|pts point|hp horsepower horsepower|ppm part_per_million
 °C degree_celsius degrees_celsius|°F degree_fahrenheit degrees_fahrenheit|°K degree_kelvin degrees_kelvin
 ° degree|USD US_dollar US_dollars|EUR euro|GBP pound|JPY yen yen|CAD canadian_dollar canadian_dollars|€ euro|£ pound
@@ -75,7 +75,7 @@ PER_UNITS = {
     "yr": "year", "m": "meter", "km": "kilometer", "kg": "kilogram", "l": "liter", "L": "liter", "dL": "deciliter",
     "ml": "milliliter", "mL": "milliliter", "lb": "pound", "gal": "gallon", "mi": "mile", "ft": "foot",
     "m²": "square meter", "km²": "square kilometer", "cm²": "square centimeter", "in²": "square inch",
-    "m³": "cubic meter", "cm³": "cubic centimeter", "s²": "second squared",
+    "mol": "mole", "m³": "cubic meter", "cm³": "cubic centimeter", "s²": "second squared",
 }  # fmt: skip
 # Written without a number ("price per kg", "in km") these are still read in full.
 UNIT_WORDS = frozenset("ft km kg cm mm ml mph kph lb lbs tbsp tsp hrs yrs mins".split())

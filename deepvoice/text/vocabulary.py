@@ -26,6 +26,7 @@ ABBREVIATIONS_INSIDE = frozenset(
 )
 # Not at the end of a sentence when a number follows:
 ABBREVIATIONS_BEFORE_NUMBERS = frozenset(
+    "temp elev tel cor ps sc rt gen ex "
     "no nos vol vols fig figs ch chap sec p pp pg pgs art ed est eq eqs para bk op pt rm fl b c d r max min ext "
     "ver temp elev "
     "ref refs app".split()
@@ -181,5 +182,6 @@ CURRENCY_PREFIXES = {
 MAGNITUDES = {
     "k": "thousand", "m": "million", "mn": "million", "mm": "million", "b": "billion", "bn": "billion", "t": "trillion",
     "tn": "trillion", "hundred": "hundred", "thousand": "thousand", "million": "million", "billion": "billion",
-    "trillion": "trillion", "quadrillion": "quadrillion", "mil": "million", "bil": "billion",
+    "trillion": "trillion", "quadrillion": "quadrillion", "lakh": "lakh", "crore": "crore", "mil": "million",
+    "bil": "billion",
 }  # fmt: skip

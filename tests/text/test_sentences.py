@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from deepvoice.text.hygiene import clean
 from deepvoice.text.sentences import CHUNK_CHARS, SENTENCE_CHARS, chunks, split
 
 
@@ -35,6 +36,79 @@ def sentences(text):
 )
 def test_sentence_ends(text, count):
     assert len(sentences(text)) == count
+
+
+MORE = """
+2|Mr. Brown left at 3 p.m. and Mrs. Green stayed. Nobody knew why.
+2|He earned a Ph.D. in 1990. Then he left.
+1|The cost (approx. $5.50) was fine.
+2|Is that you? Yes.
+2|"Is that you?" she asked. "Yes."
+3|He said, "Stop. Now." Then he ran.
+1|Visit St. Louis, Mo. or Washington, D.C. in May.
+2|We met in Washington, D.C. The city was hot.
+1|J.K. Rowling and C. S. Lewis wrote books.
+2|It was no. 1. We won.
+2|I like it... She does not.
+1|I like it... but she does not.
+1|Wow!! said the man.
+2|Wow!! Said the man.
+3|One. (Two is here.) Three.
+2|See Fig. 3.2 and Sec. 4. Then read on.
+1|The U.K. government and the U.N. agreed.
+2|He works for Acme Corp. They pay well.
+1|Smith et al. (2020) found it.
+2|Use apples, pears, etc. Wash them first.
+1|Use apples, pears, etc. and wash them.
+2|Ver. 2.0 is out. Get it.
+1|He was born on Jan. 5, 1980 in Ill.
+2|e.g. this one. I.e. that one.
+3|1. Wash it. 2. Dry it. 3. Fold it.
+2|What the... Who did that?
+2|"I don't know…" He paused.
+1|The temp. is 5.5 deg. today.
+2|She has 5 cats. 3 are black.
+1|Go to example.com.
+2|Go to example.com. Then log in.
+2|Hello world.This is next.
+1|Version 1.2.3.4 was bad.
+1|Capt. James T. Kirk of the U.S.S. Enterprise
+2|She got an A. He got a B.
+2|Plan B. It works.
+2|It was me and I. We left.
+2|Call 555-1234. Ask for Bob.
+1|vs. the world
+2|Roe v. Wade was decided. It stood.
+2|He is 6 ft. He is tall.
+1|He is 6 ft. tall and 200 lbs. in weight.
+2|"Really?!" "Yes!"
+1|Dr. and Mrs. A. B. Lee Jr. live at 5 Elm St. in Salem.
+2|They live on Elm St. It is quiet.
+2|At 5 a.m. Monday we left. It rained.
+2|He left at 5 a.m. She stayed.
+1|No. 5 is alive.
+3|No. No. No.
+2|“Stop!” he cried. “Go!”
+2|It costs $5. That's cheap.
+1|a.k.a. Bob
+2|He won (again). She lost.
+2|What?He left.
+1|i.e. this
+2|The end. the beginning.
+"""
+
+
+@pytest.mark.parametrize("line", MORE.strip().splitlines())
+def test_more_sentence_ends(line):
+    count, text = line.split("|", 1)
+    assert len(sentences(clean(text).text)) == int(count)
+
+
+def test_silence_before_paragraphs_headings_and_items():
+    text = "# Title\nFirst. Second.\n\nNew paragraph. More.\n- item\n- other item"
+    spans = list(split(clean(text).text))
+    assert [span.gap for span in spans] == [None, 0.7, None, 0.7, None, 0.5, 0.5]
+    assert [span.gap for span in split("Again. And.", opens=True)] == [0.7, None]
 
 
 def test_marks():
