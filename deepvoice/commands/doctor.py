@@ -135,6 +135,7 @@ def _extras() -> Iterator[str]:
 
 
 def _voices() -> Iterator[str]:
+    from deepvoice import kernels
     from deepvoice.errors import VoiceError
     from deepvoice.voice import MODULES, VOICES, load_voice, voice_names
 
@@ -143,7 +144,10 @@ def _voices() -> Iterator[str]:
     for name in voice_names():
         folder = load_voice(name, tuple(MODULES))
         size = sum(file.stat().st_size for file in folder.path.iterdir() if file.is_file())
-        yield f"{name}, {size / 1e6:.1f} MB, all hashes and tensors right"
+        calibrated = folder.configs["vocoder"].calibrated
+        precision = kernels.choose_precision(calibrated=calibrated)
+        why = "" if calibrated else "; it is not calibrated for int8"
+        yield f"{name}, {size / 1e6:.1f} MB, all hashes and tensors right, speaks in {precision}{why}"
 
 
 def _speech() -> Iterator[str]:
