@@ -62,8 +62,8 @@ class SpeechAnswer(Response):
 
     async def _speak(self, arrived: float, send: Send, scope: Scope, receive: Receive) -> None:
         bridge: Bridge[Part] = Bridge(AHEAD_SECONDS)
-        task, result, metrics = self._task, self._result, self._engine.metrics
-        self._engine.start(bridge, lambda bridge: speak(task, bridge, result, metrics, arrived))
+        task, result, engine = self._task, self._result, self._engine
+        engine.start(bridge, lambda bridge: speak(task, bridge, result, engine, arrived))
         try:
             if self._sse:
                 await self._send_stream(self._events(bridge), _EVENTS, send)

@@ -55,6 +55,15 @@ class Bridge(Generic[Item]):
         if self.abandoned:
             raise AbandonedError
 
+    def is_full(self) -> bool:
+        """Whether `put` would wait."""
+        return self._weight >= self._limit
+
+    def rest(self, seconds: float) -> None:
+        """Wait in the thread, less when nobody waits for it any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.abandoned, seconds)
+
     def abandon(self) -> None:
         """Tell the thread to stop; safe to call at any time."""
         with self._changed:

@@ -18,6 +18,7 @@ from deepvoice.pipeline import Voice
 from deepvoice.server.bridge import Bridge
 from deepvoice.server.errors import ApiError, shown
 from deepvoice.server.metrics import Metrics
+from deepvoice.server.pace import Paces
 from deepvoice.server.settings import Settings
 
 Result = TypeVar("Result")
@@ -141,6 +142,7 @@ class Engine:
         }
         metrics.watch({name: served.dispatcher for name, served in self._served.items()})
         self.turns = Turns(settings.max_speaking, settings.max_waiting, metrics)
+        self.paces = Paces()
         self.ready = False
         self._executor = ThreadPoolExecutor(settings.max_speaking, thread_name_prefix="speak")
         self._helpers = ThreadPoolExecutor(4, thread_name_prefix="help")  # short work that needs no turn

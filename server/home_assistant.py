@@ -159,7 +159,7 @@ class _Connection:
         engine.metrics.characters.inc(len(request.text))
         async with engine.turns.turn():
             bridge: Bridge[Part] = Bridge(AHEAD_SECONDS)
-            engine.start(bridge, lambda bridge: speak(task, bridge, result, engine.metrics, arrived))
+            engine.start(bridge, lambda bridge: speak(task, bridge, result, engine, arrived))
             try:
                 await self._send(bridge.__aiter__(), result)
             finally:

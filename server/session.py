@@ -11,6 +11,7 @@ from deepvoice.pipeline import SpeechStream
 from deepvoice.server.bridge import Bridge
 from deepvoice.server.engine import Engine, ServedVoice
 from deepvoice.server.errors import ApiError
+from deepvoice.server.pace import Pace
 from deepvoice.server.speaking import AHEAD_SECONDS, Part, Result, parts
 from deepvoice.text.streaming import Splitter
 
@@ -125,7 +126,8 @@ class TextSession:
                 arrived = time.perf_counter()
                 self._waiting -= len(text)
                 try:
-                    before = self._speak_piece(silent + text, before, bridge, arrived)
+                    with self._engine.paces.stream(bridge) as pace:
+                        before = self._speak_piece(silent + text, before, bridge, pace, arrived)
                     silent = ""
                 except TextError as error:
                     refused, silent = error, silent + text
@@ -137,14 +139,14 @@ class TextSession:
             metrics.audio_seconds.inc(self.result.seconds)
 
     def _speak_piece(
-        self, text: str, before: SpeechStream | None, bridge: Bridge[Part], arrived: float
+        self, text: str, before: SpeechStream | None, bridge: Bridge[Part], pace: Pace, arrived: float
     ) -> SpeechStream:
         voice, dispatcher = self._voice.voice, self._voice.dispatcher
         stream = voice.stream(text, times=self._times, dispatcher=dispatcher, after=before, **self._options)
         self.result.seed = stream.report.seed
         first = True
         try:
-            for part, seconds in parts(stream, self._encoder, self._times, bridge.check):
+            for part, seconds in parts(stream, self._encoder, self._times, pace):
                 if first and part.audio:
                     self._engine.metrics.first_audio.observe(time.perf_counter() - arrived)
                     first = False

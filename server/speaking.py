@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,9 @@ from deepvoice.audio import encoders
 from deepvoice.audio.encoders import Encoder
 from deepvoice.pipeline import SpeechStream
 from deepvoice.server.bridge import Bridge
-from deepvoice.server.engine import ServedVoice
+from deepvoice.server.engine import Engine, ServedVoice
 from deepvoice.server.metrics import Metrics
+from deepvoice.server.pace import Pace
 from deepvoice.speech import Phone, Word
 
 AHEAD_SECONDS = 10.0  # speech that may wait for a client before its thread does
@@ -66,15 +67,20 @@ def open_stream(task: Task) -> SpeechStream:
     return served.voice.stream(task.text, times=task.times, dispatcher=served.dispatcher, **task.options)
 
 
-def speak(task: Task, bridge: Bridge[Part], result: Result, metrics: Metrics, arrived: float) -> None:
+def speak(task: Task, bridge: Bridge[Part], result: Result, engine: Engine, arrived: float) -> None:
     """Speak into a bridge, in its thread. `arrived` is when the request came, by `time.perf_counter`."""
+    with engine.paces.stream(bridge) as pace:
+        _speak(task, bridge, result, engine.metrics, pace, arrived)
+
+
+def _speak(task: Task, bridge: Bridge[Part], result: Result, metrics: Metrics, pace: Pace, arrived: float) -> None:
     stream = open_stream(task)
     known = stream.count_samples() if stream.read_all(None if task.whole else _KNOWN_SENTENCES) else None
     encoder = encoders.open_encoder(task.format, stream.sample_rate, rate=task.sample_rate, num_samples=known)
     result.seed, result.sample_rate = stream.report.seed, encoder.sample_rate
     heard = False
     try:
-        for part, seconds in parts(stream, encoder, task.times, bridge.check):
+        for part, seconds in parts(stream, encoder, task.times, pace):
             if not heard and part.audio:
                 metrics.first_audio.observe(time.perf_counter() - arrived)
                 heard = True
@@ -91,13 +97,11 @@ def speak(task: Task, bridge: Bridge[Part], result: Result, metrics: Metrics, ar
     metrics.real_time_factor.observe(result.seconds / spent if spent else 0.0)
 
 
-def parts(
-    stream: SpeechStream, encoder: Encoder, with_times: bool, check: Callable[[], None]
-) -> Iterator[tuple[Part, float]]:
+def parts(stream: SpeechStream, encoder: Encoder, with_times: bool, pace: Pace) -> Iterator[tuple[Part, float]]:
     """Yield what a stream gives, encoded, with the seconds of speech in each part; the encoder is not finished."""
     words = phones = 0
     for piece in stream:
-        check()
+        pace.spoke(len(piece) / stream.sample_rate)
         if with_times and len(stream.phones) > phones:
             yield Part(words=tuple(stream.words[words:]), phones=tuple(stream.phones[phones:])), 0.0
             words, phones = len(stream.words), len(stream.phones)
