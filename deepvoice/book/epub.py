@@ -44,7 +44,15 @@ def read_epub(path: Path) -> Book:
         notes: list[str] = []
         pages = {item.path: _page(package, item.path) for item in order if _is_page(item, notes)}
         metadata = opf.child("metadata") or Element("metadata", {})
-        chapters = _chapters(pages, _contents(package, opf, items))
+        footnotes = sum(page.footnotes for page in pages.values())
+        if footnotes:
+            notes.append(f"{footnotes} notes at the foot or the end")
+        try:
+            contents = _contents(package, opf, items)
+        except TextError as error:
+            notes.append(f"the table of contents, which cannot be read: {error}")
+            contents = []
+        chapters = _chapters(pages, contents)
         return Book(
             title=_first(metadata, "title") or path.stem,
             author=", ".join(filter(None, (creator.words() for creator in metadata.all("creator")))),

@@ -17,7 +17,8 @@ _BLOCKS = frozenset(
 _CELLS = frozenset(("td", "th"))
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_SILENT_TYPES = frozenset(("pagebreak", "noteref", "toc", "index", "page-list", "landmarks"))
+_NOTES = frozenset(("footnote", "endnote", "rearnote", "footnotes", "endnotes", "rearnotes"))
+_SILENT_TYPES = _NOTES | {"pagebreak", "noteref", "toc", "index", "page-list", "landmarks"}
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _DEEPEST = 1000  # open elements; more are damage
 _MOST = 50_000_000  # characters of one file
@@ -30,6 +31,7 @@ class Page(NamedTuple):
     levels: of headings, 1 to 6; 0 for other blocks
     anchors: the `id` of an element -> the block that begins there
     title, language, author: of its head, perhaps empty
+    footnotes: how many elements of notes were left out
     """
 
     blocks: list[Block]
@@ -38,6 +40,7 @@ class Page(NamedTuple):
     title: str
     language: str
     author: str
+    footnotes: int = 0
 
 
 def read_page(text: str) -> Page:
@@ -46,7 +49,8 @@ def read_page(text: str) -> Page:
     parser.feed(text[:_MOST])
     parser.close()
     parser.end_block()
-    return Page(parser.blocks, parser.levels, parser.anchors, parser.title.strip(), parser.language, parser.author)
+    title = parser.title.strip()
+    return Page(parser.blocks, parser.levels, parser.anchors, title, parser.language, parser.author, parser.footnotes)
 
 
 class _Parser(HTMLParser):
@@ -56,6 +60,7 @@ class _Parser(HTMLParser):
         self.levels: list[int] = []
         self.anchors: dict[str, int] = {}
         self.title = self.language = self.author = ""
+        self.footnotes = 0
         self._open: list[tuple[str, bool]] = []  # elements, and whether each is for the ear
         self._pieces: list[str] = []
         self._level = 0
@@ -81,6 +86,7 @@ class _Parser(HTMLParser):
             if tag in _HEADINGS:
                 self._level = _HEADINGS[tag]
             if len(self._open) < _DEEPEST:
+                self.footnotes += bool(self._spoken() and _types(given) & _NOTES)
                 self._open.append((tag, self._spoken() and not _is_silent(tag, given)))
 
     def _head(self, tag: str, given: dict[str, str]) -> None:
@@ -132,14 +138,16 @@ class _Parser(HTMLParser):
         return not self._open or self._open[-1][1]
 
 
+def _types(given: dict[str, str]) -> frozenset[str]:
+    """Return what an element says it is, to readers of books and to those of screens."""
+    roles = (role.removeprefix("doc-") for role in given.get("role", "").split())
+    return frozenset((*given.get("epub:type", "").split(), *roles))
+
+
 def _is_silent(tag: str, given: dict[str, str]) -> bool:
-    types = {
-        *given.get("epub:type", "").split(),
-        *(role.removeprefix("doc-") for role in given.get("role", "").split()),
-    }
     return (
         tag in _SILENT
         or "hidden" in given
         or given.get("aria-hidden", "").lower() == "true"
-        or bool(types & _SILENT_TYPES)
+        or bool(_types(given) & _SILENT_TYPES)
     )

@@ -1,9 +1,11 @@
 """Files inside an EPUB: a zip archive and its XML, read with limits, so that a hostile book cannot fill the memory."""
 
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from html.entities import name2codepoint
 from pathlib import Path
 from urllib.parse import unquote
 from xml.parsers import expat
@@ -14,6 +16,10 @@ _MOST_FILES = 20_000
 _MOST_BYTES = 64 << 20  # of one file, unpacked
 _MOST_IN_ALL = 512 << 20  # of all that are read
 _DEEPEST = 200  # elements inside each other
+
+
+_NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
+_XML_ENTITIES = ("amp", "lt", "gt", "quot", "apos")
 
 
 class Element:
@@ -100,6 +106,7 @@ def parse_xml(data: bytes, what: str) -> Element:
     """Return the root element; raises TextError with line and column, and for declarations of entities."""
     root = Element("", {})
     stack = [root]
+    data = _NAMED.sub(_numbered, data)
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
@@ -126,6 +133,13 @@ def parse_xml(data: bytes, what: str) -> Element:
     except expat.ExpatError as error:
         raise TextError(f"{what} is not XML: {error}; it is damaged") from None
     return root.children[0]
+
+
+def _numbered(match: re.Match[bytes]) -> bytes:
+    """Write an entity of HTML, which XML does not know, by its number; what neither knows stays."""
+    name = match[1].decode("ascii")
+    code = name2codepoint.get(name)
+    return match[0] if code is None or name in _XML_ENTITIES else b"&#%d;" % code
 
 
 def resolve(base: str, link: str) -> tuple[str, str]:

@@ -82,6 +82,17 @@ def test_what_is_not_for_the_ear_stays_out():
     assert (page.title, page.language) == ("T", "en")
 
 
+def test_notes_and_entities_of_html(make_epub, files_of):
+    note = "<aside epub:type='footnote'><p>A note.</p></aside><aside role='doc-endnote'>Another.</aside>"
+    files = files_of({"One&nbsp;&amp; two": (f"First.</p>{note}<p>Last.",)})
+    book = read(make_epub(files))
+    assert titles(book) == ["One & two"]
+    assert texts(book.chapters[0])[1:] == ["First.", "Last."]
+    assert book.notes == ("2 notes at the foot or the end",)
+    broken = read(make_epub({**files, "OEBPS/nav.xhtml": "<html><p></html>"}))
+    assert len(broken.chapters) == 1 and "table of contents" in broken.notes[-1]
+
+
 def test_html(tmp_path):
     path = write(tmp_path, "a.html", "<title>B</title><h1>B</h1><h2>One</h2><p>First.</p><h2>Two</h2><p>Second.</p>")
     book = read(path)
