@@ -98,12 +98,12 @@ class _Reader:
         opened = _Open(name, element, attributes, position, len(self._characters), outer)
         self._open.append(opened)
         begin = _BEGIN.get(name)
-        if begin:
+        if begin and element.content != "silent":
             begin(self, opened)
 
     def end(self, name: str, position: int) -> None:
         opened = self._open.pop()
-        if opened.name in ("p", "s"):
+        if opened.name in ("p", "s") and opened.element.content != "silent":
             self._sentence_break(position, opened.name)
         if opened.element.content == "reading":
             self._reading(opened)

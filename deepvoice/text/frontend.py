@@ -233,7 +233,7 @@ class FrontEnd:
         items = [item for item in items if item.spoken or item.token.kind not in ("word", "letters")]
         items = _with_heteronyms(items, task.document.text, self._homographs)
         document = task.document
-        parts = [part for part in pieces(items) if any(item.spoken for item in part)]
+        parts = _spoken_parts(items)
         for i, part in enumerate(parts):
             last = i == len(parts) - 1
             spoken = [item.token for item in part if item.spoken]
@@ -245,6 +245,21 @@ class FrontEnd:
             )
             if made:
                 yield made
+
+
+def _spoken_parts(items: list[Item]) -> list[list[Item]]:
+    """Split a long sentence; marks and breaks that would be alone in a part stay with the words beside them."""
+    parts: list[list[Item]] = []
+    silent: list[Item] = []
+    for part in pieces(items):
+        if any(item.spoken for item in part):
+            parts.append(silent + part)
+            silent = []
+        elif parts:
+            parts[-1] = parts[-1] + part
+        else:
+            silent += part
+    return parts
 
 
 def _require(spoken: bool, task: _Task) -> None:
