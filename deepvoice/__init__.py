@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deepvoice.pipeline import SpeechStream, Voice
-    from deepvoice.speech import Phone, Report, Speech, Word
+    from deepvoice.speech import Phone, Report, Speech, SpokenMark, SpokenSentence, Word
+    from deepvoice.text.options import TextOptions
+    from deepvoice.text.user_lexicon import UserLexicon
 
 __version__ = "0.1.0"
 
@@ -33,7 +35,11 @@ _LAZY = {
     "Phone": "deepvoice.speech",
     "Report": "deepvoice.speech",
     "Speech": "deepvoice.speech",
+    "SpokenMark": "deepvoice.speech",
+    "SpokenSentence": "deepvoice.speech",
     "Word": "deepvoice.speech",
+    "TextOptions": "deepvoice.text.options",
+    "UserLexicon": "deepvoice.text.user_lexicon",
 }
 
 __all__ = [
@@ -45,7 +51,11 @@ __all__ = [
     "Report",
     "Speech",
     "SpeechStream",
+    "SpokenMark",
+    "SpokenSentence",
     "TextError",
+    "TextOptions",
+    "UserLexicon",
     "Voice",
     "VoiceError",
     "Word",

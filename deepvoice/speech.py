@@ -132,11 +132,13 @@ class Speech:
         """Length of the speech."""
         return len(self.samples) / self.sample_rate
 
-    def save(self, path: Path | str, file_format: str | None = None) -> Path:
-        """Write wav, flac, mp3, ogg or opus, by the suffix or by name; the file is complete or absent.
+    def save(self, path: Path | str, file_format: str | None = None, *, rate: int | None = None) -> Path:
+        """Write an audio file, in the format of its suffix or the one named; the file is complete or absent.
 
-        Raises AudioError for an unknown format, an unwritable place, a full disk.
+        file_format: one of deepvoice.audio.formats.FORMATS
+        rate: sample rate of the file, from 8000 to 48000 Hz; None is what the format usually has
+        Raises AudioError for an unknown format or rate, an unwritable place, a full disk.
         """
-        with open_writer(path, self.sample_rate, file_format) as writer:
+        with open_writer(path, self.sample_rate, file_format, rate=rate) as writer:
             writer.write(self.samples)
         return Path(path)
