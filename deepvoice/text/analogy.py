@@ -82,7 +82,7 @@ def gram_hashes(tokens_CN: Tokens, order: int) -> NDArray[np.uint32]:
     hashes = np.empty((order, rows, length), np.uint64)
     factor, lengths = np.ones(1, np.uint64), np.arange(order, dtype=np.uint64) * _MIX
     for size in range(1, order + 1):
-        sums = sums + padded[:, order - size : order - size + length] * factor
+        sums += padded[:, order - size : order - size + length] * factor
         hashes[size - 1] = sums + lengths[size - 1 : size]  # so that padding does not make a longer gram a shorter one
         factor = factor * _MULTIPLIER
     hashes ^= hashes >> np.uint64(32)
