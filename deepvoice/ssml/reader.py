@@ -225,6 +225,7 @@ class _Reader:
             raise self._error(opened.position, f"the breaks add up to more than {limit}; split the text")
         self._append(" ", [opened.position])  # also between two letters: a break ends a word
         self._breaks.append(Break(position=len(self._characters), seconds=seconds))
+        self._append(" ", [opened.position])  # marks before and after it have places of their own
 
     def _begin_mark(self, opened: _Open) -> None:
         name = opened.attributes["name"].strip()

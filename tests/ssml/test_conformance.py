@@ -79,7 +79,7 @@ BREAKS = [
 @pytest.mark.parametrize(("inner", "seconds"), BREAKS)
 def test_breaks(inner, seconds):
     document = parsed(inner).document
-    assert document.text == "a b"
+    assert document.text == "a  b"
     assert document.breaks == (Break(position=2, seconds=seconds),)
 
 
