@@ -8,6 +8,7 @@ ordinary way out, so that unfinished files are removed.
 import contextlib
 import multiprocessing
 import os
+import re
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -18,6 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from deepvoice.errors import AudioError, DeepVoiceError
 
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.part")  # as audio.io.replacing names them
 Task = TypeVar("Task")
 Value = TypeVar("Value")
 
@@ -171,6 +173,7 @@ def exclusive(folder: Path, name: str) -> Iterator[None]:
             pass
         except OSError:
             raise AudioError(f"another deepvoice is at work in {folder}; wait for it, or stop it") from None
-        for unfinished in folder.glob(".*.part"):
-            unfinished.unlink(missing_ok=True)
+        for unfinished in folder.iterdir():
+            if _UNFINISHED.fullmatch(unfinished.name):
+                unfinished.unlink(missing_ok=True)
         yield

@@ -98,9 +98,12 @@ def test_what_is_there_is_kept_and_what_changed_is_spoken_again(batch, tmp_path)
     batch("a.txt", "One cat.\nTwo cats.\nThree cats.\n")
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("*.wav")}
     (tmp_path / "out" / "0001.wav").write_bytes(b"cut")
+    (tmp_path / "out" / ".0002.wav.0a1b2c3d.part").write_bytes(b"left by a kill")
+    (tmp_path / "out" / ".film.part").write_bytes(b"not ours")
     (tmp_path / "out" / ".deepvoice-batch.jsonl").open("a").write('{"key": "half a li')
     result, rows = batch("a.txt", "One cat.\nTwo cats.\nThree dogs.\n")
     assert result.returncode == 0 and "(1 were there)" in result.stderr.decode()
+    assert [path.name for path in (tmp_path / "out").glob(".*.part")] == [".film.part"]
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("*.wav")}
     assert [before[name] == after[name] for name in sorted(after)] == [False, True, False]
     assert all(row["status"] == "done" for row in rows)
