@@ -52,7 +52,9 @@ def test_usage_needs_no_numpy(run_python):
     assert "numpy" not in modules
 
 
-@pytest.mark.parametrize("name", ["Voice", "SpeechStream", "Speech", "Word", "Phone", "Report", "TextOptions", "UserLexicon"])
+@pytest.mark.parametrize(
+    "name", ["Voice", "SpeechStream", "Speech", "Word", "Phone", "Report", "TextOptions", "UserLexicon"]
+)
 def test_lazy_names(name):
     import deepvoice
 
@@ -72,8 +74,8 @@ def test_the_public_names_are_pinned():
 
     assert set(deepvoice.__all__) == {
         "AudioError", "ConfigError", "DeepVoiceError", "KernelUnavailableError", "Phone", "Report", "Speech",
-        "SpeechStream", "SpokenMark", "SpokenSentence", "TextError", "TextOptions", "UserLexicon", "Voice", "VoiceError",
-        "Word", "__version__", "load",
+        "SpeechStream", "SpokenMark", "SpokenSentence", "TextError", "TextOptions", "UserLexicon", "Voice",
+        "VoiceError", "Word", "__version__", "load",
     }  # fmt: skip
     for name in ("AudioError", "ConfigError", "KernelUnavailableError", "TextError", "VoiceError"):
         assert issubclass(getattr(deepvoice, name), deepvoice.DeepVoiceError)
