@@ -47,7 +47,7 @@ class Browser:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=30) as answer:
             page = next(entry for entry in json.load(answer) if entry["type"] == "page")
         self._opened = contextlib.ExitStack()
-        self.socket = self._opened.enter_context(connect(page["webSocketDebuggerUrl"], max_size=None))
+        self.socket = self._opened.enter_context(connect(page["webSocketDebuggerUrl"], max_size=None, close_timeout=1))
         self.number = 0
         self.events = []
         for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
