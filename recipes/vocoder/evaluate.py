@@ -24,7 +24,7 @@ from deepvoice.audio.mel import FloatArray, log_mel
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.config import from_dict
 from deepvoice.configs import VocoderConfig
-from deepvoice.kernels import wavenet
+from deepvoice.kernels import choose_precision, wavenet
 from deepvoice.networks.vocoder import VocoderNetwork
 from deepvoice.recipes.common.data import read_alignments, sequence_of, split
 from deepvoice.recipes.common.features import FeatureCache, Features
@@ -141,13 +141,15 @@ def without_conditioner(weights: Mapping[str, FloatArray], config: VocoderConfig
     return VocoderNetwork({name: np.zeros(shape, np.float32) for name, shape in shapes.items()} | dict(weights), config)
 
 
-def load_network(voice: str | None, checkpoint: Path | None) -> VocoderNetwork:
-    """Load the vocoder of a packed voice, or a WaveNet checkpoint (recordings' spectra only)."""
+def load_network(voice: str | None, checkpoint: Path | None, precision: str = "float32") -> VocoderNetwork:
+    """Load the vocoder of a packed voice, or a WaveNet checkpoint (recordings' spectra, float32 only)."""
     if voice is not None:
         from deepvoice.voice import load_voice
 
         folder = load_voice(Path(voice) if Path(voice).is_dir() else voice, ["vocoder"])
-        return VocoderNetwork(folder.tensors["vocoder"], folder.configs["vocoder"])
+        config = folder.configs["vocoder"]
+        chosen = choose_precision(precision, calibrated=config.calibrated)
+        return VocoderNetwork(folder.tensors["vocoder"], config, chosen)
     from deepvoice.recipes.common.checkpoint import load_checkpoint
 
     assert checkpoint is not None
@@ -206,6 +208,9 @@ def main() -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--voice")
     which.add_argument("--checkpoint", type=Path)
+    parser.add_argument(
+        "--precision", default="float32", help="of a voice: float32, bfloat16 or int8 (default %(default)s)"
+    )
     parser.add_argument("--utterances", type=int, default=30)
     parser.add_argument("--wavs", type=Path, help="keep the speech here, one folder a row")
     parser.add_argument("--mos", action="store_true", help="also predict MOS ([eval] extra); needs --wavs")
@@ -215,7 +220,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.mos and arguments.wavs is None:
         parser.error("--mos needs --wavs DIR, the folder for the speech that is scored")
-    network = load_network(arguments.voice, arguments.checkpoint)
+    network = load_network(arguments.voice, arguments.checkpoint, arguments.precision)
     sampling = Sampling(voiced=arguments.temperature, floor=arguments.floor)
     result = evaluate(
         network,

@@ -2,11 +2,11 @@
 
     python -m deepvoice.recipes.vocoder.quantise MANIFEST --checkpoint RUNS/vocoder/last.pt
 
-int8 needs to know how large the inputs of each large matrix become. This command runs the averaged weights over training
-utterances and writes these limits beside the checkpoint (calibration.json), where `recipes/voice/pack` finds them. It
-prints what int8 costs on held-out utterances in bits a sample. Where that is too much, train on for a few hundred steps
-with `train.py --quantised RUNS/vocoder/calibration.json`: weights and inputs are rounded as the kernels round them,
-gradients pass as if they were not.
+int8 needs to know how large the inputs of each large matrix become. This command runs the averaged weights over
+training utterances and writes these limits beside the checkpoint (calibration.json), where `recipes/voice/pack` finds
+them. It prints what int8 costs on held-out utterances in bits a sample. Where that is too much, train on for a few
+hundred steps with `train.py --quantised RUNS/vocoder/calibration.json`: weights and inputs are rounded as the kernels
+round them, gradients pass as if they were not.
 """
 
 import argparse

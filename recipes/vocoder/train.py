@@ -7,6 +7,7 @@ spectra, so that the WaveNet learns to speak from what it will be given.
 """
 
 import argparse
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from deepvoice.recipes.common.plot import plot_spectra
 from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
 from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
 from deepvoice.recipes.vocoder.evaluate import Sampling, free_run, spectral_distance, without_conditioner
+from deepvoice.recipes.vocoder.quantise import quantise
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra
 
 _BITS = 1.4426950408889634  # bits in a nat
@@ -84,9 +86,16 @@ def write_sample(model: WaveNet, features: Features, path: Path) -> float:
 
 
 def run(
-    manifest: Path, training: VocoderTraining, options: TrainOptions, spectra: Mapping[str, Any] | None = None
+    manifest: Path,
+    training: VocoderTraining,
+    options: TrainOptions,
+    spectra: Mapping[str, Any] | None = None,
+    limits: list[float] | None = None,
 ) -> None:
-    """Train (or resume) on a manifest whose features are cached beside it."""
+    """Train (or resume) on a manifest whose features are cached beside it.
+
+    limits: of a calibration, for a finish in which weights and inputs are rounded to int8
+    """
     config = training.vocoder
     cache = FeatureCache(manifest.parent / "features", config.mel)
     parts = split(manifest)
@@ -112,9 +121,10 @@ def run(
         return {"held_out_bits": sum(values) / len(values), "sample_distance_db": distance}
 
     torch.manual_seed(options.seed)
-    train(
-        WaveNet(config), source, loss_fn, options, config=to_dict(config), meta=meta_of(config.mel), evaluate=evaluate
-    )
+    model = WaveNet(config)
+    if limits is not None:
+        quantise(model, limits)
+    train(model, source, loss_fn, options, config=to_dict(config), meta=meta_of(config.mel), evaluate=evaluate)
 
 
 def main() -> None:
@@ -125,6 +135,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, help="TOML of VocoderTraining; default: the values in the code")
     parser.add_argument("--warm-start", type=Path, help="weights to begin from")
     parser.add_argument("--spectra", type=Path, help="folder of predicted spectra (recipes/vocoder/spectra.py)")
+    parser.add_argument(
+        "--quantised", type=Path, help="calibration.json: round weights and inputs to int8, for a finish"
+    )
     parser.add_argument("--steps", type=int)
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument(
@@ -144,7 +157,8 @@ def main() -> None:
         evaluate_every=training.evaluate_every, warm_start=arguments.warm_start, minutes=arguments.minutes,
     )  # fmt: skip
     spectra = PredictedSpectra(arguments.spectra, training.vocoder.mel.bands) if arguments.spectra else None
-    run(arguments.manifest, training, options, spectra)
+    limits = json.loads(arguments.quantised.read_text())["limits"] if arguments.quantised else None
+    run(arguments.manifest, training, options, spectra, limits)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from deepvoice.config import from_dict
 from deepvoice.configs import VocoderConfig
 from deepvoice.errors import ConfigError, DeepVoiceError, VoiceError
-from deepvoice.networks.vocoder import CONDITIONER
+from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.voice import MODULES, TEXT, SynthesisDefaults
 from deepvoice.voice_writer import write_voice
@@ -41,8 +42,22 @@ def read_checkpoints(runs: Path) -> dict[str, dict[str, Any]]:
                 f"{path} is missing; train the module first (recipes/{module}) or name another folder of runs"
             )
         states[module] = load_checkpoint(path)
+    states["vocoder"]["limits"] = read_limits(runs / "vocoder" / CALIBRATION, states["vocoder"]["step"])
     check_hashes({module: state["meta"] for module, state in states.items()})
     return states
+
+
+def read_limits(path: Path, step: int) -> NDArray[np.float32] | None:
+    """Return the vocoder's limits, None where it was not calibrated; refuses those of another step of its training."""
+    if not path.is_file():
+        return None
+    calibration = json.loads(path.read_text(encoding="utf-8"))
+    if calibration["step"] != step:
+        raise VoiceError(
+            f"{path} is of step {calibration['step']}, the checkpoint of step {step}; calibrate again: "
+            "python -m deepvoice.recipes.vocoder.quantise"
+        )
+    return np.array(calibration["limits"], np.float32)
 
 
 def check_hashes(metas: Mapping[str, Mapping[str, Any]]) -> str:
@@ -77,7 +92,8 @@ def module_config(module: str, states: Mapping[str, Mapping[str, Any]]) -> Any:
         bias_channels=config.conditioner.bias_channels,  # these layers are trained with the WaveNet
         bias_kernel=config.conditioner.bias_kernel,
     )
-    return dataclasses.replace(config, conditioner=joined)
+    calibrated = states["vocoder"].get("limits") is not None
+    return dataclasses.replace(config, conditioner=joined, calibrated=calibrated)
 
 
 def module_tensors(module: str, states: Mapping[str, Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
@@ -86,6 +102,8 @@ def module_tensors(module: str, states: Mapping[str, Mapping[str, Any]]) -> dict
     if module == "vocoder":
         ema = states["conditioner"]["ema"]
         tensors |= {CONDITIONER + name: value.float().numpy() for name, value in ema.items()}
+        if states["vocoder"].get("limits") is not None:
+            tensors[LIMITS] = states["vocoder"]["limits"]
     return tensors
 
 

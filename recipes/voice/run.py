@@ -106,11 +106,12 @@ def align(places: Places) -> list[Command]:
 
 
 def vocoder(places: Places) -> list[Command]:
-    """Train the conditioner on the alignments, and the WaveNet on the spectra of the recordings."""
+    """Train the conditioner on the alignments, the WaveNet on the spectra of the recordings; calibrate it for int8."""
     manifest = str(places.manifest)
     return [
         ("vocoder.train_conditioner", manifest, "--out", str(places.runs / "conditioner")),
         ("vocoder.train", manifest, "--out", str(places.runs / "vocoder")),
+        ("vocoder.quantise", manifest, "--checkpoint", places.checkpoint("vocoder")),
     ]
 
 

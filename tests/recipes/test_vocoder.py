@@ -13,7 +13,7 @@ from deepvoice.configs import ConditionerConfig, VocoderConfig
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.features import FeatureCache, build_cache
 from deepvoice.recipes.common.train_loop import TrainOptions
-from deepvoice.recipes.vocoder import evaluate, train, train_conditioner
+from deepvoice.recipes.vocoder import evaluate, quantise, train, train_conditioner
 from deepvoice.recipes.vocoder.data import SegmentSource, segment
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra, predict_corpus
 
@@ -77,6 +77,19 @@ def test_wavenet_learns(manifest: Path, tmp_path: Path) -> None:
     assert table["recorded spectra"]["bits_per_sample"] < 8
     speech, rate = soundfile.read(tmp_path / "wavs" / "recorded_spectra" / "000.wav")
     assert rate == 24000 and len(speech) == 31200
+
+
+def test_calibration_and_a_quantised_finish(manifest: Path, tmp_path: Path) -> None:
+    training = train.VocoderTraining(vocoder=CONFIG, batch_size=2, segment_frames=12)
+    train.run(manifest, training, options(tmp_path / "float", 30))
+    result = quantise.run(manifest, tmp_path / "float" / "last.pt", 2)
+    assert result["step"] == 30 and len(result["limits"]) == len(CONFIG.dilations) + 2
+    assert 0 < result["limits"][0] <= 1.0  # the first layer sees a tanh
+    exact, rounded = result["held_out_bits"]["float32"], result["held_out_bits"]["int8"]
+    assert abs(rounded - exact) < 0.1
+    finish = replace(options(tmp_path / "finish", 35), warm_start=tmp_path / "float" / "last.pt")
+    train.run(manifest, training, finish, limits=result["limits"])
+    assert logged(tmp_path / "finish")["held_out_bits"] < exact + 0.2
 
 
 def test_conditioner_learns_and_predicts(manifest: Path, tmp_path: Path) -> None:

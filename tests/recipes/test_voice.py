@@ -10,8 +10,9 @@ import torch
 import deepvoice
 from deepvoice.config import to_dict
 from deepvoice.configs import ConditionerConfig
-from deepvoice.errors import VoiceError
-from deepvoice.networks.vocoder import CONDITIONER
+from deepvoice.errors import KernelUnavailableError, VoiceError
+from deepvoice.networks.vocoder import CONDITIONER, LIMITS
+from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
 from deepvoice.recipes.voice.round_trip import read_sentences, words_of
 from deepvoice.recipes.voice.run import STAGES, Places, run, select
@@ -57,6 +58,11 @@ def packed(runs, out):
     )  # fmt: skip
 
 
+def packed_at(runs, out):
+    packed(runs, out)
+    return out
+
+
 def test_a_packed_voice_speaks_like_its_source(runs, tmp_path, tiny_voice):
     assert packed(runs, tmp_path / "copy") < 200_000
     manifest = read_manifest(tmp_path / "copy")
@@ -64,6 +70,22 @@ def test_a_packed_voice_speaks_like_its_source(runs, tmp_path, tiny_voice):
     assert manifest.training["f0"] == {"steps": 3, "log": [{"step": 3.0, "held_out": 1.5}]}
     again, source = deepvoice.load(tmp_path / "copy"), deepvoice.load(tiny_voice)
     assert np.array_equal(again.speak("Two cats.").samples, source.speak("Two cats.").samples)
+
+
+def test_a_calibration_makes_a_voice_that_speaks_in_int8(runs, tmp_path):
+    layers = len(load_voice(packed_at(runs, tmp_path / "plain"), ["vocoder"]).configs["vocoder"].dilations)
+    calibration = {"step": 3, "limits": [2.5] * (layers + 2)}
+    (runs / "vocoder" / CALIBRATION).write_text(json.dumps(calibration))
+    folder = packed_at(runs, tmp_path / "calibrated")
+    assert load_voice(folder, ["vocoder"]).tensors["vocoder"][LIMITS].tolist() == calibration["limits"]
+    samples = {p: deepvoice.load(folder, precision=p).speak("Two cats.").samples for p in ("float32", "int8")}
+    assert samples["int8"].shape == samples["float32"].shape
+    assert not np.array_equal(samples["int8"], samples["float32"])
+    with pytest.raises(KernelUnavailableError, match="not calibrated"):
+        deepvoice.load(tmp_path / "plain", precision="int8")
+    (runs / "vocoder" / CALIBRATION).write_text(json.dumps({**calibration, "step": 2}))
+    with pytest.raises(VoiceError, match="calibrate again"):
+        packed(runs, tmp_path / "stale")
 
 
 def test_modules_that_do_not_fit_are_refused(runs, tmp_path):
