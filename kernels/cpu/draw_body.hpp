@@ -1,9 +1,11 @@
-// Drawing a level from logits. Included inside the instruction set's namespace, after math_body.hpp
-// and matrix_body.hpp.
+// Drawing levels from logits: softmax, floor, inversion of the cumulative distribution, as
+// kernels/reference/wavenet.py says. Included inside the instruction set's namespace, after
+// math_body.hpp and matrix_body.hpp.
+//
+// A draw is a chain of dependent steps, so each step is done for all streams before the next one,
+// without branches, and for 256 levels: those that a voice lacks have no chance.
 
-// A level this far below the likeliest counts as impossible: all of them together have less chance
-// than the step between two uniform numbers.
-constexpr float kNegligible = 25.0f;  // nats
+static_assert(kMaxLevels == kBlock * kBlock, "a block of blocks of levels");
 
 // The same order of summation on every instruction set: lanes 8 apart first.
 static inline float reduce_block_add(const Vec* v) {
@@ -12,96 +14,70 @@ static inline float reduce_block_add(const Vec* v) {
   if constexpr (kBlockVectors == 4) return reduce_add(add(add(v[0], v[2]), add(v[1], v[3])));
 }
 
-// Divides the logits by the temperature; returns the largest.
-static inline float scale_logits(float* logits, int levelsP, float temperature) {
-  constexpr int kChains = 4;  // largest values that are kept apart, for the latency
+// Divides the logits by the temperature in place; returns the largest.
+static inline float scale_logits(float* logits, float temperature) {
+  constexpr int kChains = 4;  // that are kept apart, for the latency
   const Vec inverse = broadcast(1.0f / temperature);
   Vec top[kChains];
   for (int t = 0; t < kChains; ++t) top[t] = broadcast(-1e30f);
-  int a = 0;
-  const auto scale = [&](Vec* most) {
-    const Vec scaled = mul(load(logits + a), inverse);
-    store(logits + a, scaled);
-    *most = max(scaled, *most);
-    a += kLanes;
-  };
-  while (a + kChains * kLanes <= levelsP)
-    for (int t = 0; t < kChains; ++t) scale(top + t);
-  while (a < levelsP) scale(top);
+  for (int a = 0; a < kMaxLevels; a += kChains * kLanes) {
+    for (int t = 0; t < kChains; ++t) {
+      const Vec scaled = mul(load(logits + a + t * kLanes), inverse);
+      store(logits + a + t * kLanes, scaled);
+      top[t] = max(scaled, top[t]);  // a NaN is passed over
+    }
+  }
   return reduce_max(max(max(top[0], top[1]), max(top[2], top[3])));
 }
 
-// Bits of the blocks of 16 levels in which some level is not negligible.
-static inline unsigned likely_blocks(const float* scaled, int levelsP, float top) {
-  const Vec limit = broadcast(top - kNegligible);
-  unsigned blocks = 0;
-  for (int b = 0; b < levelsP / kBlock; ++b) {
-    bool any = false;
-    for (int v = 0; v < kBlockVectors; ++v)
-      any = any_at_least(load(scaled + b * kBlock + v * kLanes), limit) || any;
-    blocks |= static_cast<unsigned>(any) << b;
-  }
-  return blocks;
-}
-
-// What the floor leaves of the weights of a block of levels.
-static inline Sums above_floor(const float* weights, Vec floor) {
-  Sums left;
-  for (int v = 0; v < kBlockVectors; ++v)
-    left.v[v] = max(sub(load(weights + v * kLanes), floor), broadcast(0.0f));
-  return left;
-}
-
-// Where no level is drawn: the last one that the floor leaves or, where it leaves none, the
-// likeliest. 0 if every logit is a NaN.
-static int last_resort(const float* weights, unsigned likely, int levels, float floor) {
-  int best = -1, last = -1;
-  for (unsigned left = likely; left != 0; left &= left - 1) {
-    const int first = __builtin_ctz(left) * kBlock;
-    for (int a = first; a < first + kBlock && a < levels; ++a) {
-      if (best < 0 || weights[a] > weights[best]) best = a;
-      if (weights[a] > floor) last = a;
+// Weights of all levels: exp(scaled logit - the largest one). Returns their sum.
+static inline float exponentiate(const float* scaled, float top, float* weights) {
+  const Vec most = broadcast(top);
+  Sums sum[2];  // of blocks with an even and with an odd number
+  for (int v = 0; v < kBlockVectors; ++v) sum[0].v[v] = sum[1].v[v] = broadcast(0.0f);
+  for (int a = 0; a < kMaxLevels; a += 2 * kBlock) {
+    for (int i = 0; i < 2 * kBlockVectors; ++i) {
+      const Vec e = exp_of(sub(load(scaled + a + i * kLanes), most));
+      store(weights + a + i * kLanes, e);
+      Vec* const s = sum[i / kBlockVectors].v + i % kBlockVectors;
+      *s = add(*s, e);
     }
   }
-  return last >= 0 ? last : best >= 0 ? best : 0;
+  for (int v = 0; v < kBlockVectors; ++v) sum[0].v[v] = add(sum[0].v[v], sum[1].v[v]);
+  return reduce_block_add(sum[0].v);
 }
 
-// Softmax, floor, inversion of the cumulative distribution, as kernels/reference/wavenet.py says.
-// Always returns 0 to levels - 1, whatever the logits are; they are overwritten.
-static int draw(float* logits, int levels, int levelsP, float temperature, float floor,
-                float uniform) {
-  const float top = scale_logits(logits, levelsP, temperature);
-  const unsigned likely = likely_blocks(logits, levelsP, top);
-  Sums sums;
-  for (int v = 0; v < kBlockVectors; ++v) sums.v[v] = broadcast(0.0f);
-  for (unsigned left = likely; left != 0; left &= left - 1) {
-    float* const block = logits + __builtin_ctz(left) * kBlock;
-    for (int v = 0; v < kBlockVectors; ++v) {
-      const Vec e = exp_of(sub(load(block + v * kLanes), broadcast(top)));
-      store(block + v * kLanes, e);
-      sums.v[v] = add(sums.v[v], e);
-    }
+// Takes the floor off the weights; writes the running sums of blocks of 16 levels.
+static inline void take_floor(float* weights, float floor, float* before) {
+  Vec left[kMaxLevels / kLanes];
+  for (int i = 0; i < kMaxLevels / kLanes; ++i) {
+    left[i] = max(sub(load(weights + i * kLanes), broadcast(floor)), broadcast(0.0f));
+    store(weights + i * kLanes, left[i]);
   }
-  const float threshold = floor * reduce_block_add(sums.v);
-  float weight[kMaxLevels / kBlock];  // of each likely block
-  float total = 0.0f;
-  for (unsigned left = likely; left != 0; left &= left - 1) {
-    const int b = __builtin_ctz(left);
-    weight[b] = reduce_block_add(above_floor(logits + b * kBlock, broadcast(threshold)).v);
-    total += weight[b];
-  }
-  const float target = uniform * total;
-  float below = 0.0f;
-  for (unsigned left = likely; left != 0; left &= left - 1) {
-    const int b = __builtin_ctz(left);
-    if (below + weight[b] > target) {
-      alignas(64) float chances[kBlock];
-      const Sums block = above_floor(logits + b * kBlock, broadcast(threshold));
-      for (int v = 0; v < kBlockVectors; ++v) store(chances + v * kLanes, block.v[v]);
-      const int inside = first_above(chances, below, target);
-      if (inside < kBlock && b * kBlock + inside < levels) return b * kBlock + inside;
-    }
-    below += weight[b];
-  }
-  return last_resort(logits, likely, levels, threshold);
+  alignas(64) float blocks[kBlock];
+  sums_of_blocks(left, blocks);
+  running_sums_of(blocks, before);
+}
+
+// The last level below `end` that the floor leaves or, where it leaves none, the likeliest of all.
+static int last_resort(const float* scaled, const float* weights, int end, int levels) {
+  for (int a = (end < levels ? end : levels) - 1; a >= 0; --a)
+    if (weights[a] > 0.0f) return a;
+  int best = 0;
+  for (int a = 1; a < levels; ++a) best = scaled[a] > scaled[best] ? a : best;
+  return best;
+}
+
+// The level whose interval the target lies in. Always 0 to levels - 1, whatever the logits are.
+static inline int level_at(const float* scaled, const float* weights, const float* before,
+                           float uniform, int levels) {
+  const float target = uniform * before[kBlock - 1];
+  const int block = first_above(before, target);
+  if (block == kBlock) return last_resort(scaled, weights, kMaxLevels, levels);
+  const int first = block * kBlock;
+  alignas(64) float inside[kBlock];
+  running_sums_of(weights + first, inside);
+  const int a = first + first_above(inside, block == 0 ? target : target - before[block - 1]);
+  return a < first + kBlock && a < levels ? a
+                                          : last_resort(scaled, weights, first + kBlock, levels);
 }

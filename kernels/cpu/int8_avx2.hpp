@@ -13,6 +13,10 @@ typedef __m256i Int8Inputs;
 static inline __m256i load_integers(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));
 }
+static inline Counts no_counts() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+static inline Counts add_counts(Counts a, Counts b) {
+  return {_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)};
+}
 static inline Counts load_counts(const int32_t* p) {
   return {load_integers(p), load_integers(p + 8)};
 }

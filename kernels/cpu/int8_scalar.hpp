@@ -13,6 +13,12 @@ struct Int8Inputs {
   int16_t v[2];
 };
 
+static inline Counts no_counts() { return {}; }
+static inline Counts add_counts(Counts a, Counts b) {
+  Counts c;
+  for (int i = 0; i < kBlock; ++i) c.v[i] = a.v[i] + b.v[i];
+  return c;
+}
 static inline Counts load_counts(const int32_t* p) {
   Counts c;
   for (int i = 0; i < kBlock; ++i) c.v[i] = p[i];

@@ -16,7 +16,8 @@ struct Sums {  // of a block of 16 outputs
 
 struct FloatSums {
   typedef Sums Sum;
-  DV_INLINE Sum begin(const Matrix&, int, const float* start) { return resume(start); }
+  static constexpr bool kExact = false;  // whether sums are the same in any order
+  DV_INLINE Sum begin(const int32_t*, int, const float* start) { return resume(start); }
   DV_INLINE Sum resume(const float* partial) {
     Sum s;
     for (int v = 0; v < kBlockVectors; ++v) s.v[v] = load(partial + v * kLanes);
@@ -25,7 +26,7 @@ struct FloatSums {
   DV_INLINE void pause(const Sum& s, float* partial) {
     for (int v = 0; v < kBlockVectors; ++v) store(partial + v * kLanes, s.v[v]);
   }
-  DV_INLINE void end(const Matrix&, int, const float*, const Sum& s, float* y) { pause(s, y); }
+  DV_INLINE void end(const float*, int, const float*, const Sum& s, float* y) { pause(s, y); }
 };
 
 struct FloatStorage : FloatSums {
@@ -70,8 +71,11 @@ struct Int8Storage {
   typedef Int8Weights Weights;
   typedef Int8Inputs Inputs;
   static constexpr int kGroup = kInt8Group, kBytes = kInt8Group * kBlock;
-  DV_INLINE Sum begin(const Matrix& m, int output, const float*) {
-    return load_counts(m.offset + output);
+  static constexpr bool kExact = true;
+  DV_INLINE Sum zero() { return no_counts(); }
+  DV_INLINE Sum plus(const Sum& a, const Sum& b) { return add_counts(a, b); }
+  DV_INLINE Sum begin(const int32_t* offset, int output, const float*) {
+    return load_counts(offset + output);
   }
   DV_INLINE Sum resume(const float* partial) {
     return load_counts(reinterpret_cast<const int32_t*>(partial));
@@ -79,10 +83,10 @@ struct Int8Storage {
   DV_INLINE void pause(const Sum& s, float* partial) {
     store_counts(reinterpret_cast<int32_t*>(partial), s);
   }
-  DV_INLINE void end(const Matrix& m, int output, const float* start, const Sum& s, float* y) {
+  DV_INLINE void end(const float* scale, int output, const float* start, const Sum& s, float* y) {
     for (int v = 0; v < kBlockVectors; ++v)
       store(y + v * kLanes,
-            fma(counts_vec(s, v), load(m.scale + output + v * kLanes), load(start + v * kLanes)));
+            fma(counts_vec(s, v), load(scale + output + v * kLanes), load(start + v * kLanes)));
   }
   DV_INLINE Weights weights(const unsigned char* p) { return int8_weights(p); }
   DV_INLINE Inputs inputs(const Input* x) { return int8_inputs(x); }
@@ -104,50 +108,78 @@ struct Operands {  // each an array with a pointer for each column
 };
 
 template <class S, int kBlocks, int kColumns>
+DV_INLINE void accumulate_group(const unsigned char* w, const typename S::Input* const* in, int g,
+                                typename S::Sum (&sum)[kColumns][kBlocks]) {
+  typename S::Weights weights[kBlocks];
+  DV_UNROLL
+  for (int b = 0; b < kBlocks; ++b) weights[b] = S::weights(w + b * S::kBytes);
+  DV_UNROLL
+  for (int c = 0; c < kColumns; ++c) {
+    const typename S::Inputs inputs = S::inputs(in[c] + g * S::kGroup);
+    DV_UNROLL
+    for (int b = 0; b < kBlocks; ++b) S::multiply(&sum[c][b], weights[b], inputs);
+  }
+}
+
+template <class S, int kBlocks, int kColumns>
 DV_INLINE void accumulate(const unsigned char* w, ptrdiff_t step, int groups, const float* const* x,
                           typename S::Sum (&sum)[kColumns][kBlocks]) {
   const typename S::Input* in[kColumns];
   DV_UNROLL
   for (int c = 0; c < kColumns; ++c) in[c] = reinterpret_cast<const typename S::Input*>(x[c]);
-  for (int g = 0; g < groups; ++g, w += step) {
-    typename S::Weights weights[kBlocks];
+  int g = 0;
+  if constexpr (S::kExact && kColumns == 1 && kLanes == 16) {
+    // Integers may be added in any order: two chains halve the wait for each sum.
+    typename S::Sum odd[kColumns][kBlocks];
     DV_UNROLL
-    for (int b = 0; b < kBlocks; ++b) weights[b] = S::weights(w + b * S::kBytes);
-    DV_UNROLL
-    for (int c = 0; c < kColumns; ++c) {
-      const typename S::Inputs inputs = S::inputs(in[c] + g * S::kGroup);
-      DV_UNROLL
-      for (int b = 0; b < kBlocks; ++b) S::multiply(&sum[c][b], weights[b], inputs);
+    for (int b = 0; b < kBlocks; ++b) odd[0][b] = S::zero();
+    for (; g + 2 <= groups; g += 2, w += 2 * step) {
+      accumulate_group<S, kBlocks, kColumns>(w, in, g, sum);
+      accumulate_group<S, kBlocks, kColumns>(w + step, in, g + 1, odd);
     }
+    DV_UNROLL
+    for (int b = 0; b < kBlocks; ++b) sum[0][b] = S::plus(sum[0][b], odd[0][b]);
   }
+  for (; g < groups; ++g, w += step) accumulate_group<S, kBlocks, kColumns>(w, in, g, sum);
 }
 
 // kBlocks blocks of outputs, from `output` on, in kColumns columns. `at` is where their first group
 // begins and `step` the distance to the next one, in bytes.
-template <class S, int kBlocks, int kColumns>
+template <class S, int kBlocks, int kColumns, int kStage>
 DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step, int output,
-                    const Operands& o, int column, int stage) {
+                    const Operands& o, int column) {
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
+  // Copies, because for all that the compiler knows the stores below could change what m and o
+  // hold.
+  const int32_t* const offset = m.offset;
+  const float* const scale = m.scale;
+  const float* start[kColumns];
+  float* partial[kColumns];
+  float* y[kColumns];
+  DV_UNROLL
+  for (int c = 0; c < kColumns; ++c) {
+    start[c] = o.start[column + c] + output;
+    partial[c] = kStage == kWhole ? nullptr : o.partial[column + c] + output;
+    y[c] = kStage == kFirst ? nullptr : o.y[column + c] + output;
+  }
   typename S::Sum sum[kColumns][kBlocks];
   DV_UNROLL
   for (int c = 0; c < kColumns; ++c) DV_UNROLL
   for (int b = 0; b < kBlocks; ++b)
-    sum[c][b] = stage == kSecond
-                    ? S::resume(o.partial[column + c] + output + b * kBlock)
-                    : S::begin(m, output + b * kBlock, o.start[column + c] + output + b * kBlock);
-  if (stage != kSecond)
+    sum[c][b] = kStage == kSecond ? S::resume(partial[c] + b * kBlock)
+                                  : S::begin(offset, output + b * kBlock, start[c] + b * kBlock);
+  if (kStage != kSecond)
     accumulate<S, kBlocks, kColumns>(m.data + at, step, groups, o.x + column, sum);
-  if (stage != kFirst && groups2 > 0)
+  if (kStage != kFirst && groups2 > 0)
     accumulate<S, kBlocks, kColumns>(m.data2 + at2, step, groups2, o.x2 + column, sum);
   DV_UNROLL
   for (int c = 0; c < kColumns; ++c) DV_UNROLL
   for (int b = 0; b < kBlocks; ++b) {
-    const int at = output + b * kBlock;
-    if (stage == kFirst) {
-      S::pause(sum[c][b], o.partial[column + c] + at);
+    if (kStage == kFirst) {
+      S::pause(sum[c][b], partial[c] + b * kBlock);
     } else {
-      S::end(m, at, o.start[column + c] + at, sum[c][b], o.y[column + c] + at);
+      S::end(scale, output + b * kBlock, start[c] + b * kBlock, sum[c][b], y[c] + b * kBlock);
     }
   }
 }
@@ -158,26 +190,26 @@ constexpr int kTileBlocks = kLanes == 16  ? (kColumns == 4 ? 4 : 8)
                             : kLanes == 8 ? 4 / kColumns
                                           : 1;
 
-template <class S, int kColumns>
+template <class S, int kColumns, int kStage>
 static inline void panel(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, int first, int blocks,
-                         const Operands& o, int column, int stage) {
+                         const Operands& o, int column) {
   constexpr int kBlocks = kTileBlocks<kColumns>;
   const ptrdiff_t step = static_cast<ptrdiff_t>(blocks) * S::kBytes;
   int b = 0;
   for (; b + kBlocks <= blocks; b += kBlocks)
-    tile<S, kBlocks, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock,
-                               o, column, stage);
+    tile<S, kBlocks, kColumns, kStage>(m, at + b * S::kBytes, at2 + b * S::kBytes, step,
+                                       first + b * kBlock, o, column);
   if constexpr (kBlocks > 4)
     for (; b + 4 <= blocks; b += 4)
-      tile<S, 4, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock, o,
-                           column, stage);
+      tile<S, 4, kColumns, kStage>(m, at + b * S::kBytes, at2 + b * S::kBytes, step,
+                                   first + b * kBlock, o, column);
   for (; b < blocks; ++b)
-    tile<S, 1, kColumns>(m, at + b * S::kBytes, at2 + b * S::kBytes, step, first + b * kBlock, o,
-                         column, stage);
+    tile<S, 1, kColumns, kStage>(m, at + b * S::kBytes, at2 + b * S::kBytes, step,
+                                 first + b * kBlock, o, column);
 }
 
-template <class S>
-static void product_of(const Matrix& m, const Operands& o, int columns, int stage) {
+template <class S, int kStage>
+static void product_of(const Matrix& m, const Operands& o, int columns) {
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
   ptrdiff_t at = 0, at2 = 0;  // of the panel
@@ -185,28 +217,34 @@ static void product_of(const Matrix& m, const Operands& o, int columns, int stag
     const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
     const int blocks = width / kBlock;
     int c = 0;
-    for (; c + 4 <= columns; c += 4) panel<S, 4>(m, at, at2, first, blocks, o, c, stage);
-    if (c + 2 <= columns) {
-      panel<S, 2>(m, at, at2, first, blocks, o, c, stage);
-      c += 2;
+    if constexpr (kLanes > 4) {  // plain code has no registers for more than one column
+      for (; c + 4 <= columns; c += 4) panel<S, 4, kStage>(m, at, at2, first, blocks, o, c);
+      for (; c + 2 <= columns; c += 2) panel<S, 2, kStage>(m, at, at2, first, blocks, o, c);
     }
-    if (c < columns) panel<S, 1>(m, at, at2, first, blocks, o, c, stage);
+    for (; c < columns; ++c) panel<S, 1, kStage>(m, at, at2, first, blocks, o, c);
     at += static_cast<ptrdiff_t>(groups) * blocks * S::kBytes;
     at2 += static_cast<ptrdiff_t>(groups2) * blocks * S::kBytes;
   }
 }
 
+template <class S>
+static void product_in(const Matrix& m, const Operands& o, int columns, int stage) {
+  if (stage == kFirst) return product_of<S, kFirst>(m, o, columns);
+  if (stage == kSecond) return product_of<S, kSecond>(m, o, columns);
+  product_of<S, kWhole>(m, o, columns);
+}
+
 static void product(const Matrix& m, const Operands& o, int columns, int stage) {
   switch (m.storage) {
     case kInt8:
-      return product_of<Int8Storage>(m, o, columns, stage);
+      return product_in<Int8Storage>(m, o, columns, stage);
     case kBfloat:
-      return product_of<BfloatStorage>(m, o, columns, stage);
+      return product_in<BfloatStorage>(m, o, columns, stage);
     case kHalf:
-      if constexpr (kHalfWeights) return product_of<HalfStorage>(m, o, columns, stage);
+      if constexpr (kHalfWeights) return product_in<HalfStorage>(m, o, columns, stage);
       break;
     default:
-      return product_of<FloatStorage>(m, o, columns, stage);
+      return product_in<FloatStorage>(m, o, columns, stage);
   }
 }
 

@@ -58,6 +58,7 @@ struct WaveNetModel {
   const float* bunch_bias;
   const float* draw[kMaxLayers];  // one a sample of the bunch: [2 + 3 head_history][headP]
   Matrix output;                  // levelsP outputs
+  ptrdiff_t step_bytes;           // packed from input.data on
   const float* output_bias;
   const float* amplitudes;  // [levelsP]
 };
@@ -71,10 +72,12 @@ struct WaveNetScratch {
   float* skip;     // [skipP], the skip sum
   float* inputs;   // trunk inputs
   float* heads;    // [bunch * headP]
-  float* logits;   // [levelsP]
+  float* logits;   // [kMaxLevels]
+  float* weights;  // [kMaxLevels], of the levels in a draw
+  float* before;   // [kBlock], their running sums
   float* lpc;      // [lpcP + 1], oldest first after leading zeros; the last is the newest sample's
   // Inputs of matrices in the form that their storage wants, with room for floats.
-  float *stream_code, *gated_code[2], *skip_code, *hidden_code;
+  float *input_code, *stream_code, *gated_code[2], *skip_code, *hidden_code;
   // Histories, [kLeadIn + past + bunch]: amplitude, times gain, companded; residual, companded.
   float *signal, *signal_gained, *signal_coded, *residual, *residual_coded;
   float* coded_amplitudes;  // [levelsP], the levels companded

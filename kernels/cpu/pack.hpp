@@ -20,6 +20,7 @@ class Arena {
     used_ = 0;
   }
   bool allocated() const { return allocated_; }
+  std::size_t used() const { return used_; }
 
   // Returns 64-byte aligned, zero-filled memory, or null while only counting.
   template <class T>

@@ -62,10 +62,7 @@ static inline void store_bfloat(uint16_t* p, Vec a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                    _mm_packus_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1)));
 }
-static inline bool any_at_least(Vec a, Vec limit) {
-  return _mm256_movemask_ps(_mm256_cmp_ps(a, limit, _CMP_GE_OQ)) != 0;
-}
-#include "first_above.hpp"
+#include "sums_plain.hpp"
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
 static inline Vec split_exponent(Vec x, Vec* m) {
   const __m256i middle = _mm256_set1_epi32(0x3f3504f3);  // sqrt(1/2)

@@ -58,24 +58,40 @@ static inline void store_bfloat(uint16_t* p, Vec a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                       _mm512_cvtepi32_epi16(_mm512_srli_epi32(sum, 16)));
 }
-static inline bool any_at_least(Vec a, Vec limit) {
-  return _mm512_cmp_ps_mask(a, limit, _CMP_GE_OQ) != 0;
-}
-// First of 16 levels whose running sum is above the target, 16 if none is. Sums of 1, 2, 4 and 8
-// neighbours are added in turn, the same way on every instruction set.
-static inline int first_above(const float* chances, float below, float target) {
+// Running sums of 16 values: sums of 1, 2, 4 and 8 neighbours are added in turn.
+static inline Vec running_sums(Vec sum) {
   const __m512i zero = _mm512_setzero_si512();
-  Vec sum = load(chances);
 #define DV_SHIFTED(lanes) \
   _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(sum), zero, 16 - lanes))
   sum = add(sum, DV_SHIFTED(1));
   sum = add(sum, DV_SHIFTED(2));
   sum = add(sum, DV_SHIFTED(4));
-  sum = add(sum, DV_SHIFTED(8));
+  return add(sum, DV_SHIFTED(8));
 #undef DV_SHIFTED
-  const unsigned above =
-      _mm512_cmp_ps_mask(add(sum, broadcast(below)), broadcast(target), _CMP_GT_OQ);
+}
+static inline void running_sums_of(const float* values, float* sums) {
+  store(sums, running_sums(load(values)));
+}
+// First of 16 values above the target, 16 if none is.
+static inline int first_above(const float* values, float target) {
+  const unsigned above = _mm512_cmp_ps_mask(load(values), broadcast(target), _CMP_GT_OQ);
   return __builtin_ctz(above | 0x10000u);
+}
+// The sum of each of 16 blocks of 16 values, each added up as reduce_add does it: lanes 8 apart,
+// then 4, 2 and 1.
+static inline void sums_of_blocks(const Vec* block, float* sums) {
+  Vec a[8], b[4], c[2];
+  for (int i = 0; i < 8; ++i)  // [sums of block i | of block i + 8], 8 lanes each
+    a[i] = add(_mm512_shuffle_f32x4(block[i], block[i + 8], 0x44),
+               _mm512_shuffle_f32x4(block[i], block[i + 8], 0xee));
+  for (int i = 0; i < 4; ++i)  // blocks i, i + 4, i + 8, i + 12, 4 lanes each
+    b[i] =
+        add(_mm512_shuffle_f32x4(a[i], a[i + 4], 0x88), _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd));
+  for (int i = 0; i < 2; ++i)  // in each quarter: block i twice, block i + 2 twice
+    c[i] = add(_mm512_shuffle_ps(b[i], b[i + 2], 0x44), _mm512_shuffle_ps(b[i], b[i + 2], 0xee));
+  const Vec d = add(_mm512_shuffle_ps(c[0], c[1], 0x88), _mm512_shuffle_ps(c[0], c[1], 0xdd));
+  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+  store(sums, _mm512_permutexvar_ps(order, d));
 }
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
 static inline Vec split_exponent(Vec x, Vec* m) {

@@ -73,12 +73,7 @@ static inline void store_bfloat(uint16_t* p, Vec a) {
     p[i] = static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
   }
 }
-static inline bool any_at_least(Vec a, Vec limit) {
-  bool any = false;
-  for (int i = 0; i < kLanes; ++i) any = any || a.v[i] >= limit.v[i];
-  return any;
-}
-#include "first_above.hpp"
+#include "sums_plain.hpp"
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); returns e.
 static inline Vec split_exponent(Vec x, Vec* m) {
   Vec e;

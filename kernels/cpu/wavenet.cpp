@@ -166,13 +166,16 @@ class Packer {
       m_.gate[l] = large(gate_rows(kPast, l), {false, limit(l)}, &current);
     }
     const Rows input = rows(kInput, 0, m_.residual, inputs, m_.residualP);
-    m_.input = pack_matrix(input, nullptr, exact(input), {}, functions_, arena_);
+    const std::size_t before = arena_->used();
+    const Storage storage = precision_ == Precision::kFloat32 ? exact(input) : kBfloat;
+    m_.input = pack_matrix(input, nullptr, storage, {}, functions_, arena_);
     m_.input_bias = pack_vector(tensor(kInputBias), m_.residual, m_.residualP, arena_);
     for (int l = 0; l < m_.layers; ++l) pack_layer(l);
     m_.skip_mix[m_.layers - 1] = skip_matrix(m_.layers - 1);
     pack_heads();
     const std::vector<float> amplitudes = level_amplitudes(sizes_);
     m_.amplitudes = pack_vector(amplitudes.data(), m_.levels, m_.levelsP, arena_);
+    m_.step_bytes = static_cast<ptrdiff_t>(arena_->used() - before);
   }
 
  private:
@@ -315,9 +318,12 @@ static int64_t lay_out(const WaveNetModel& m, float* memory, WaveNetScratch* scr
         {&s.skip, m.skipP},
         {&s.inputs, padded(3 * m.history + 2 * m.harmonics)},
         {&s.heads, m.bunch * m.headP},
-        {&s.logits, m.levelsP},
+        {&s.logits, kMaxLevels},
+        {&s.weights, kMaxLevels},
+        {&s.before, kBlock},
         {&s.coded_amplitudes, m.levelsP},
         {&s.lpc, m.lpcP + kBlock},
+        {&s.input_code, padded(3 * m.history + 2 * m.harmonics)},
         {&s.stream_code, m.residualP},
         {&s.gated_code[0], m.residualP},
         {&s.gated_code[1], m.residualP},

@@ -111,7 +111,8 @@ static inline void gather_inputs(const WaveNetModel& m, const WaveNetScratch& s,
 static void input_layer(const WaveNetModel& m, const WaveNetScratch* s, int count) {
   Columns c;
   for (int b = 0; b < count; ++b) {
-    c.x[b] = s[b].inputs;
+    encode_inputs(m.input, s[b].inputs, padded(m.input.inputs), s[b].input_code);
+    c.x[b] = s[b].input_code;
     c.start[b] = m.input_bias;
     c.y[b] = s[b].stream;
   }
@@ -123,16 +124,24 @@ static void input_layer(const WaveNetModel& m, const WaveNetScratch* s, int coun
   }
 }
 
-// Where in time a step is: since the run's start, and in its frame.
+// Where in time a step is.
 struct Step {
-  int64_t number;
   int in_frame, steps_a_frame;
+  int slots[kMaxLayers];          // the oldest entry of each layer's queue
+  int columns[kPastColumns + 1];  // in_frame modulo the index
 };
+
+static inline void advance(const WaveNetModel& m, Step* step) {
+  step->in_frame = step->in_frame + 1 == step->steps_a_frame ? 0 : step->in_frame + 1;
+  for (int l = 0; l < m.layers; ++l)
+    step->slots[l] = step->slots[l] + 1 == m.dilations[l] ? 0 : step->slots[l] + 1;
+  for (int n = 1; n <= kPastColumns; ++n) step->columns[n] = step->in_frame % n;
+}
 
 // Few streams: the past halves of the steps from this one on whose inputs are known and that lie in
 // this frame, in one pass over the weights.
 static void past_halves(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
-                        ptrdiff_t queue, Step step, int group) {
+                        ptrdiff_t queue, const Step& step, int group) {
   const int width = 2 * m.residualP;
   const int left = step.steps_a_frame - step.in_frame;
   const int steps = group < left ? group : left;
@@ -140,7 +149,9 @@ static void past_halves(const WaveNetModel& m, const WaveNetScratch* s, int coun
   int columns = 0;
   for (int b = 0; b < count; ++b) {
     for (int i = 0; i < steps; ++i, ++columns) {
-      const int64_t slot = (step.number + i) % m.dilations[l];
+      const int next =
+          step.slots[l] + i;  // at most one turn further: a group is no longer than that
+      const int64_t slot = next < m.dilations[l] ? next : next - m.dilations[l];
       c.x[columns] = reinterpret_cast<const float*>(s[b].queues + queue + slot * queue_width(m));
       c.start[columns] = s[b].cond + static_cast<ptrdiff_t>(l) * width;
       c.partial[columns] = s[b].partial + (static_cast<ptrdiff_t>(l) * kPastColumns + i) * width;
@@ -151,12 +162,12 @@ static void past_halves(const WaveNetModel& m, const WaveNetScratch* s, int coun
 
 // Gate of one layer, both taps: leaves tanh times sigmoid, encoded for the next matrix.
 static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
-                       ptrdiff_t queue, Step step) {
+                       ptrdiff_t queue, const Step& step) {
   const int d = m.dilations[l], width = 2 * m.residualP;
   const int group = count >= kPastColumns ? 1 : d < kPastColumns ? d : kPastColumns;
-  const int column = step.in_frame % group;
+  const int column = step.columns[group];
   if (group > 1 && column == 0) past_halves(m, s, count, l, queue, step, group);
-  const ptrdiff_t slot = queue + step.number % d * queue_width(m);
+  const ptrdiff_t slot = queue + static_cast<ptrdiff_t>(step.slots[l]) * queue_width(m);
   Columns c;
   for (int b = 0; b < count; ++b) {
     c.x[b] = reinterpret_cast<const float*>(s[b].queues + slot);
@@ -199,7 +210,7 @@ static void skip_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
 // Runs the trunk for one bunch of every stream; leaves the heads' part of it in `heads`. The skip
 // product of a layer comes after the gate of the next one: the processor works on it while it waits
 // for that gate.
-static void trunk(const WaveNetModel& m, const WaveNetScratch* s, int count, Step step) {
+static void trunk(const WaveNetModel& m, const WaveNetScratch* s, int count, const Step& step) {
   input_layer(m, s, count);
   ptrdiff_t queue = 0;
   for (int l = 0; l < m.layers; ++l) {
@@ -292,15 +303,30 @@ static inline float clip(float x) {
   return low < kSignalLimit ? low : kSignalLimit;
 }
 
-// Turns the logits of sample i of the bunch, sample t of the run, into a sample.
-static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun& run,
-                          int64_t frame, int64_t t, int i, float prediction) {
-  if (run.logits != nullptr) copy(s->logits, m.levels, run.logits + t * m.levels);
-  for (int a = m.levels; a < m.levelsP; ++a) s->logits[a] = -1e30f;  // padding is never likely
-  const int code = run.given != nullptr ? run.given[t]
-                                        : draw(s->logits, m.levels, m.levelsP,
-                                               run.temperature[frame], run.floor, run.uniforms[t]);
-  if (run.codes != nullptr) run.codes[t] = static_cast<uint8_t>(code);
+// Draws sample t of every run from the logits, or takes the given ones.
+static inline void draw(const WaveNetModel& m, const WaveNetScratch* s, const WaveNetRun* runs,
+                        int count, int64_t frame, int64_t t, int* codes) {
+  float sum[kMaxStreams];
+  for (int b = 0; b < count; ++b) {
+    if (runs[b].logits != nullptr) copy(s[b].logits, m.levels, runs[b].logits + t * m.levels);
+    codes[b] = runs[b].given != nullptr ? runs[b].given[t] : -1;
+  }
+  if (codes[0] >= 0) return;  // scored, not drawn; such runs do not share a call with others
+  for (int b = 0; b < count; ++b) {
+    for (int a = m.levels; a < kMaxLevels; ++a) s[b].logits[a] = -1e30f;  // never likely
+    sum[b] = scale_logits(s[b].logits, runs[b].temperature[frame]);
+  }
+  for (int b = 0; b < count; ++b) sum[b] = exponentiate(s[b].logits, sum[b], s[b].weights);
+  for (int b = 0; b < count; ++b) take_floor(s[b].weights, runs[b].floor * sum[b], s[b].before);
+  for (int b = 0; b < count; ++b) {
+    codes[b] = level_at(s[b].logits, s[b].weights, s[b].before, runs[b].uniforms[t], m.levels);
+    runs[b].codes[t] = static_cast<uint8_t>(codes[b]);
+  }
+}
+
+// Turns the code of sample i of the bunch, sample t of the run, into a sample.
+static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun& run, int code,
+                          int64_t t, int i, float prediction) {
   const float e = m.amplitudes[code];
   const float x = clip(prediction + e);
   remember(m, *s, kLeadIn + m.past + i, x, e, s->coded_amplitudes[code]);
@@ -308,10 +334,21 @@ static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNe
   run.samples[t] = s->output;
 }
 
+// Draws leave the second-level cache idle: a share of the weights that the next step begins with is
+// fetched beside each.
+static inline void fetch_ahead(const WaveNetModel& m, int sample) {
+  constexpr ptrdiff_t kBytes = 16384, kLine = 64;
+  const ptrdiff_t first = kBytes * sample / m.bunch, last = kBytes * (sample + 1) / m.bunch;
+  const ptrdiff_t end = m.step_bytes < last ? m.step_bytes : last;
+  for (ptrdiff_t at = first / kLine * kLine; at < end; at += kLine)
+    __builtin_prefetch(m.input.data + at);
+}
+
 static void bunch(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* runs, int count,
                   int64_t frame, int64_t t) {
   Columns c;
   float prediction[kMaxStreams];
+  int codes[kMaxStreams];
   for (int b = 0; b < count; ++b) {
     prepare_heads(m, s[b]);
     c.x[b] = s[b].hidden_code;
@@ -319,9 +356,11 @@ static void bunch(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* ru
     c.y[b] = s[b].logits;
   }
   for (int i = 0; i < m.bunch; ++i) {
+    fetch_ahead(m, i);
     for (int b = 0; b < count; ++b) prediction[b] = head(m, s[b], i);
     product(m.output, c.operands(), count, kWhole);
-    for (int b = 0; b < count; ++b) accept(m, s + b, runs[b], frame, t + i, i, prediction[b]);
+    draw(m, s, runs, count, frame, t + i, codes);
+    for (int b = 0; b < count; ++b) accept(m, s + b, runs[b], codes[b], t + i, i, prediction[b]);
   }
   for (int b = 0; b < count; ++b) shift_histories(m, s[b]);
 }
@@ -330,17 +369,19 @@ static void wavenet(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* 
   for (int b = 0; b < count; ++b) load_state(m, s + b, runs[b]);
   const int steps_a_frame = m.hop / m.bunch;
   const int64_t channels = static_cast<int64_t>(2) * m.layers * m.residual + m.skip;
+  Step step{};
+  step.steps_a_frame = steps_a_frame;
+  int64_t number = 0;  // of the step
   int active = count;
   for (int64_t f = 0; active > 0 && f < runs[0].frames; ++f) {
     while (runs[active - 1].frames <= f) --active;
     for (int b = 0; b < active; ++b)
       load_frame(m, s[b], runs[b].cond + f * channels, runs[b].lpc + f * m.lpc_order);
-    for (int n = 0; n < steps_a_frame; ++n) {
-      const Step step = {f * steps_a_frame + n, n, steps_a_frame};
+    for (int n = 0; n < steps_a_frame; ++n, ++number, advance(m, &step)) {
       for (int b = 0; b < active; ++b)
-        gather_inputs(m, s[b], runs[b].pulse + step.number * 2 * m.harmonics);
+        gather_inputs(m, s[b], runs[b].pulse + number * 2 * m.harmonics);
       trunk(m, s, active, step);
-      bunch(m, s, runs, active, f, step.number * m.bunch);
+      bunch(m, s, runs, active, f, number * m.bunch);
     }
   }
   for (int b = 0; b < count; ++b) save_state(m, s[b], runs[b]);

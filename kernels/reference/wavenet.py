@@ -10,7 +10,8 @@ One step of the trunk serves N samples. With u the step's inputs, h the residual
 
 where v holds the linear prediction of the sample and the last J samples, those drawn in this bunch included. The coded
 value is the residual of the linear prediction of the pre-emphasised signal (LPCNet: Valin and Skoglund, 2019).
-The large matrices (all but W_in and W_draw) are in the precision of the weights, see `reference.precision`.
+Matrices are in the precision of the weights, see `reference.precision`; W_in in bfloat16 where that is int8, W_draw
+always in float32.
 Arguments are checked by `deepvoice.kernels.wavenet`.
 """
 
@@ -70,6 +71,7 @@ class StepTrace(NamedTuple):
 class Matrices(NamedTuple):
     """The large matrices in the precision of the weights; lists have one a layer."""
 
+    input: Linear
     past: list[Linear]
     current: list[Linear]
     residual: list[Linear]  # the last layer has none
@@ -84,6 +86,7 @@ def matrices(w: WaveNetWeights) -> Matrices:
     limits = np.ones(w.shape.layers + 2, np.float32) if w.limits is None else w.limits
     steps = [row_steps(w.past_weight[i], w.current_weight[i]) for i in layers]
     return Matrices(
+        input=Linear(w.input_weight, "float32" if kind == "float32" else "bfloat16"),
         past=[Linear(w.past_weight[i], kind, limit=limits[i], steps_O=steps[i]) for i in layers],
         current=[Linear(w.current_weight[i], kind, limit=limits[i], steps_O=steps[i]) for i in layers],
         residual=[Linear(weight, kind) for weight in w.residual_weight],
@@ -143,7 +146,7 @@ class Run:
     def step(self, cond_C: FloatArray, pulse_Q2: FloatArray) -> StepTrace:
         """Run the trunk for one bunch and remember the layers' inputs."""
         w, shape, R, matrix = self.weights, self.shape, self.shape.residual, self.matrices
-        h = np.tanh(w.input_weight @ np.concatenate([self.histories(shape.history), pulse_Q2]) + w.input_bias)
+        h = np.tanh(matrix.input(np.concatenate([self.histories(shape.history), pulse_Q2])) + w.input_bias)
         skip = np.zeros(shape.skip, np.float32)
         hidden, gated = [], []
         for layer, queue in enumerate(self.queues):
