@@ -14,7 +14,7 @@ from deepvoice.errors import VoiceError
 from deepvoice.kernels.wavenet import Generated, Piece, WaveNetState
 
 FloatArray = NDArray[np.float32]
-Biases = Callable[[int, int], FloatArray]  # frames first..last -> their conditioning, float32 [last - first, C]
+PartOfFrames = Callable[[int, int], FloatArray]  # frames first..last -> what belongs to them
 
 FIRST_FRAMES, MOST_FRAMES = 8, 32  # of a piece: short ones for the first sound, then longer ones
 _UNIFORMS = 15360  # random numbers that are drawn together, since each draw costs as much as thousands of them
@@ -40,21 +40,20 @@ def uniforms(seed: int, sentence: int, start: int, count: int) -> FloatArray:
 class Score:
     """What the vocoder plays: everything about a sentence that is known before its first sample.
 
-    biases: conditioning of a range of frames, computed when it is needed
+    biases: float32 [F, C], conditioning of some frames; computed when it is needed, since it is large
+    pulses: float32 [N, 2Q], pulse features of every step of some frames; likewise
     lpc_FK, temperature_F: float32, one row a frame
-    pulse_NQ2: float32, `steps` rows a frame
-    hop, steps: samples and steps of the vocoder in a frame
+    hop: samples in a frame
     floor: probability taken off every level
     ramp: samples of the fade at both edges
     seed, sentence: key of the random numbers
     """
 
-    biases: Biases
+    biases: PartOfFrames
+    pulses: PartOfFrames
     lpc_FK: FloatArray
-    pulse_NQ2: FloatArray
     temperature_F: FloatArray
     hop: int
-    steps: int
     floor: float
     ramp: int
     seed: int
@@ -99,7 +98,7 @@ class Rendering:
         return Piece(
             cond_FC=score.biases(first, last),
             lpc_FK=score.lpc_FK[first:last],
-            pulse_NQ2=score.pulse_NQ2[first * score.steps : last * score.steps],
+            pulse_NQ2=score.pulses(first, last),
             uniforms_T=self._uniforms.take(first * score.hop, (last - first) * score.hop),
             temperature_F=score.temperature_F[first:last],
             floor=score.floor,

@@ -113,17 +113,22 @@ class Synthesizer:
             mel_FM = vocoder.spectrum(plan.sequence, plan.durations_P, f0_F, voiced_F)
             hidden_FD = vocoder.hidden(mel_FM, f0_F, voiced_F)
 
+        phase_E = phase_from_f0(f0_F, config.mel.hop, config.mel.sample_rate)
+
         def biases(first: int, last: int) -> FloatArray:
             with using(self._backend):
                 return vocoder.project(hidden_FD[first:last])
 
+        def pulses(first: int, last: int) -> FloatArray:
+            edges_E, voiced = phase_E[first : last + 1], voiced_F[first:last]
+            return pulse_features(edges_E, voiced, config.mel.hop, config.bunch, config.harmonics)
+
         score = Score(
             biases=biases,
+            pulses=pulses,
             lpc_FK=vocoder.predictor(mel_FM),
-            pulse_NQ2=self._pulses(prosody),
             temperature_F=np.where(voiced_F, settings.temperature_voiced, settings.temperature_unvoiced).astype("f4"),
             hop=config.mel.hop,
-            steps=config.mel.hop // config.bunch,
             floor=settings.floor,
             ramp=round(_FADE_SECONDS * self.sample_rate),
             seed=seed,
@@ -147,9 +152,3 @@ class Synthesizer:
             (made,) = self.generate([rendering.ask(frames)])
             yield rendering.take(made)
             frames = min(2 * frames, MOST_FRAMES)
-
-    def _pulses(self, prosody: Prosody) -> FloatArray:
-        """Harmonics of the pitch phase at every step of the vocoder, float32 [N, 2Q]."""
-        config = self.config
-        phase_E = phase_from_f0(prosody.f0_F, config.mel.hop, config.mel.sample_rate)
-        return pulse_features(phase_E, prosody.voiced_F, config.mel.hop, config.bunch, config.harmonics)

@@ -41,6 +41,12 @@ def layer_norm(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), ord
 
 def packed_gru(input: Layer, recurrent: Layer, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], reverse: bool, h: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
+def multiply_adds(kind: int, rounds: int) -> int:
+    """Do multiply-adds from registers, for timing; returns how many."""
+
+def read_all(data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rounds: int) -> float:
+    """Read an array, for timing."""
+
 class Layer:
     def __init__(self, weight: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bfloat: bool) -> None: ...
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deepvoice.audio.mel import FloatArray, MelSpec, mel_power_density
 
 _BINS = 257  # resolution of the interpolated spectrum
-_BLOCK = 64  # frames whose spectra are interpolated together, so that they stay in the cache
+_BLOCK = 32  # frames at a time: they stay in the cache, and the product is too small for BLAS to split among threads
 _NOISE_FLOOR = 1e-4  # -40 dB white-noise correction keeps the recursion well conditioned
 _LAG_WINDOW_HZ = 60.0  # Gaussian lag window: widens resonances narrower than this
 

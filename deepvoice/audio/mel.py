@@ -101,15 +101,18 @@ def mel_power_density(mel_FM: FloatArray, spec: MelSpec, bins: int) -> FloatArra
     bins: number of frequencies from 0 to half the sample rate
     Returns float32 [F, bins], power.
     """
-    power_FN = mel_FM @ _interpolation(spec, bins)
+    low_N, high_N, share_N = _interpolation(spec, bins)
+    power_FN = np.take(mel_FM, high_N, axis=1)
+    power_FN *= share_N
+    power_FN += np.take(mel_FM, low_N, axis=1) * (np.float32(1) - share_N)
     np.minimum(power_FN, np.float32(30.0), out=power_FN)
     return np.exp(power_FN, out=power_FN)
 
 
 @lru_cache(maxsize=8)
-def _interpolation(spec: MelSpec, bins: int) -> FloatArray:
-    """Linear interpolation between band centres, constant beyond the first and last, [bands, bins]."""
+def _interpolation(spec: MelSpec, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """Bands on either side of every frequency and the share of the upper one; constant beyond the outer centres."""
     centres = band_edges_hz(spec)[1:-1]
-    targets = np.linspace(0, spec.sample_rate / 2, bins)
-    rows = [np.interp(targets, centres, np.eye(spec.bands)[band]) for band in range(spec.bands)]
-    return np.asarray(rows, np.float32)
+    place = np.interp(np.linspace(0, spec.sample_rate / 2, bins), centres, np.arange(spec.bands))
+    low = np.minimum(place.astype(np.int64), spec.bands - 2)
+    return low, low + 1, (place - low).astype(np.float32)

@@ -34,13 +34,14 @@ def pulse_features(
     middle = (np.arange(steps) + 0.5) / steps
     phase = phase_E[:-1, None] + (phase_E[1:] - phase_E[:-1])[:, None] * middle
     angle_N = (2 * np.pi * (phase % 1.0)).astype(np.float32).reshape(-1)
+    turn_x_N, turn_y_N = np.cos(angle_N), np.sin(angle_N)
     features_QN = np.empty((2 * harmonics, len(angle_N)), np.float32)
-    turn_N = np.empty(len(angle_N), np.complex64)
-    turn_N.real, turn_N.imag = np.cos(angle_N), np.sin(angle_N)
-    harmonic_N = np.repeat(voiced_F, steps).astype(np.complex64)
-    for i in range(harmonics):  # each harmonic is the one before it, turned once more
-        harmonic_N *= turn_N
-        features_QN[i], features_QN[harmonics + i] = harmonic_N.real, harmonic_N.imag
+    x_N, y_N = np.repeat(voiced_F, steps).astype(np.float32), np.zeros_like(angle_N)
+    # Each harmonic is the one before it, turned once more. Not with complex numbers: their products may be rounded
+    # otherwise at the end of an array, and a piece of a sentence must equal that piece of the whole.
+    for i in range(harmonics):
+        x_N, y_N = x_N * turn_x_N - y_N * turn_y_N, x_N * turn_y_N + y_N * turn_x_N
+        features_QN[i], features_QN[harmonics + i] = x_N, y_N
     return np.ascontiguousarray(features_QN.T)
 
 

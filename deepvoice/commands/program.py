@@ -64,6 +64,14 @@ COMMANDS = {
     "serve": Command(
         "serve speech over HTTP, with OpenAI's speech contract", ("deepvoice serve", "deepvoice serve --help")
     ),
+    "bench": Command(
+        "measure the speed of this machine beside its limits and other programs",
+        (
+            "deepvoice bench --quick",
+            "deepvoice bench --json bench.json --plot bench.png",
+            "deepvoice bench --only whole --only peers --piper piper/bin/python",
+        ),
+    ),
     "doctor": Command("check this installation and show what it can do", ("deepvoice doctor",)),
     "completion": Command(
         "print a script that completes `deepvoice` in a shell",

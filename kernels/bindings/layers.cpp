@@ -197,6 +197,20 @@ void packed_gru(const PackedLayer& input, const PackedLayer& recurrent, In<2> x,
   run_gru(input, recurrent, x.data(), rows, reverse, h.data(), y.data());
 }
 
+int64_t multiply_adds(int kind, int64_t rounds) {
+  if (kind < 0 || kind > 2 || rounds < 0)
+    throw std::invalid_argument("kind must be 0 to 2 and rounds at least 0");
+  const nb::gil_scoped_release unlocked;
+  return table().multiply_adds(kind, rounds);
+}
+
+float read_all(In<1> data, int64_t rounds) {
+  if (size_of(data, 0) % 128 != 0)
+    throw std::invalid_argument("data must have a multiple of 128 entries");
+  const nb::gil_scoped_release unlocked;
+  return table().read_all(data.data(), size_of(data, 0), rounds);
+}
+
 }  // namespace
 
 void bind_layers(nb::module_& m) {
@@ -218,6 +232,9 @@ void bind_layers(nb::module_& m) {
         "y"_a.noconvert());
   m.def("packed_gru", &packed_gru, "input"_a, "recurrent"_a, "x"_a.noconvert(), "reverse"_a,
         "h"_a.noconvert(), "y"_a.noconvert());
+  m.def("multiply_adds", &multiply_adds, "kind"_a, "rounds"_a,
+        "Do multiply-adds from registers, for timing; returns how many.");
+  m.def("read_all", &read_all, "data"_a.noconvert(), "rounds"_a, "Read an array, for timing.");
   nb::class_<PackedLayer>(m, "Layer")
       .def("__init__", &make_layer, "weight"_a.noconvert(), "bias"_a.noconvert().none(), "bfloat"_a)
       .def("apply", &apply_layer, "x"_a.noconvert(), "dilation"_a, "activation"_a, "causal"_a,

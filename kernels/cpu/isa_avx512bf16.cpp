@@ -26,6 +26,8 @@ namespace {
 //
 #include "layers_body.hpp"
 //
+#include "limits_body.hpp"
+//
 #include "draw_body.hpp"
 //
 #include "wavenet_body.hpp"
@@ -38,6 +40,7 @@ const Table kAvx512Bf16 = {
     avx512bf16::kInt8Zero, avx512bf16::elementary,      avx512bf16::dense,
     avx512bf16::gru_gates, avx512bf16::qrnn_pool,       avx512bf16::wavenet,
     avx512bf16::int8_sums, avx512bf16::kBfloatProducts, avx512bf16::affine,
-    avx512bf16::encode,    avx512bf16::layer_norm};
+    avx512bf16::encode,    avx512bf16::layer_norm,      avx512bf16::multiply_adds,
+    avx512bf16::read_all};
 
 }  // namespace dv

@@ -25,6 +25,8 @@ namespace {
 //
 #include "layers_body.hpp"
 //
+#include "limits_body.hpp"
+//
 #include "draw_body.hpp"
 //
 #include "wavenet_body.hpp"
@@ -37,6 +39,7 @@ const Table kAvx512Vnni = {
     avx512vnni::kInt8Zero, avx512vnni::elementary,      avx512vnni::dense,
     avx512vnni::gru_gates, avx512vnni::qrnn_pool,       avx512vnni::wavenet,
     avx512vnni::int8_sums, avx512vnni::kBfloatProducts, avx512vnni::affine,
-    avx512vnni::encode,    avx512vnni::layer_norm};
+    avx512vnni::encode,    avx512vnni::layer_norm,      avx512vnni::multiply_adds,
+    avx512vnni::read_all};
 
 }  // namespace dv

@@ -19,6 +19,8 @@ namespace {
 //
 #include "layers_body.hpp"
 //
+#include "limits_body.hpp"
+//
 #include "draw_body.hpp"
 //
 #include "wavenet_body.hpp"
@@ -26,10 +28,10 @@ namespace {
 }  // namespace scalar
 
 extern const Table kScalar;
-const Table kScalar = {"scalar",          scalar::kHalfWeights,    scalar::kInt8Group,
-                       scalar::kInt8Zero, scalar::elementary,      scalar::dense,
-                       scalar::gru_gates, scalar::qrnn_pool,       scalar::wavenet,
-                       scalar::int8_sums, scalar::kBfloatProducts, scalar::affine,
-                       scalar::encode,    scalar::layer_norm};
+const Table kScalar = {
+    "scalar",           scalar::kHalfWeights, scalar::kInt8Group,      scalar::kInt8Zero,
+    scalar::elementary, scalar::dense,        scalar::gru_gates,       scalar::qrnn_pool,
+    scalar::wavenet,    scalar::int8_sums,    scalar::kBfloatProducts, scalar::affine,
+    scalar::encode,     scalar::layer_norm,   scalar::multiply_adds,   scalar::read_all};
 
 }  // namespace dv

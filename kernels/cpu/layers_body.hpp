@@ -55,23 +55,23 @@ struct HalfLayer : FloatLayer {
   static inline Weight weight(const Stored* p) { return load_half(p); }
 };
 
+// Products of pairs, as the instruction set's bfloat file has them; a vector of outputs at a time.
 #if defined(__AVX512BF16__)
 constexpr bool kBfloatProducts = true;
 struct BfloatLayer {
   typedef uint16_t Stored;
   typedef uint16_t Given;
   static constexpr int kGroup = 2;
-  typedef __m512bh Weight;
-  typedef __m512bh Input;
+  typedef BfloatWeights Weight;
+  typedef BfloatInputs Input;
   static inline Weight weight(const Stored* p) {
-    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(p));
+    return bfloat_weights(reinterpret_cast<const unsigned char*>(p));
   }
-  static inline Input input(const Given* p) {
-    int pair;
-    __builtin_memcpy(&pair, p, sizeof pair);
-    return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+  static inline Input input(const Given* p) { return bfloat_inputs(p); }
+  static inline Vec step(Weight w, Input x, Vec sum) {
+    bfloat_multiply(&sum, w, x);
+    return sum;
   }
-  static inline Vec step(Weight w, Input x, Vec sum) { return _mm512_dpbf16_ps(sum, w, x); }
 };
 #else
 constexpr bool kBfloatProducts = false;
@@ -80,29 +80,17 @@ struct BfloatLayer {
   typedef uint16_t Given;
   static constexpr int kGroup = 2;
   struct Pair {
-    Vec first, second;
+    Vec low, high;
   };
   typedef Pair Weight;
-  typedef Pair Input;
-  static inline float widen(uint16_t bits) {
-    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    float value;
-    __builtin_memcpy(&value, &wide, sizeof value);
-    return value;
-  }
+  typedef BfloatInputs Input;
   static inline Weight weight(const Stored* p) {
-    float first[kLanes], second[kLanes];
-    for (int i = 0; i < kLanes; ++i) {
-      first[i] = widen(p[2 * i]);
-      second[i] = widen(p[2 * i + 1]);
-    }
-    return {load(first), load(second)};
+    const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(p);
+    return {load_bfloat_low(bytes), load_bfloat_high(bytes)};
   }
-  static inline Input input(const Given* p) {
-    return {broadcast(widen(p[0])), broadcast(widen(p[1]))};
-  }
+  static inline Input input(const Given* p) { return bfloat_inputs(p); }
   static inline Vec step(Weight w, Input x, Vec sum) {
-    return fma(w.second, x.second, fma(w.first, x.first, sum));
+    return fma(w.low, x.low, fma(w.high, x.high, sum));
   }
 };
 #endif

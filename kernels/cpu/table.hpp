@@ -44,8 +44,8 @@ struct Table {
   // quantised as `matrix` says.
   void (*int8_sums)(const Matrix& matrix, const float* x, int64_t columns, int32_t* sums);
 
-  bool
-      bfloat_products;  // has instructions for them, so that bfloat16 layers are faster than others
+  // Has instructions for them, so that bfloat16 layers are faster than others.
+  bool bfloat_products;
 
   // Applies a packed layer to rows (layers.hpp).
   void (*affine)(const Layer& layer, const LayerCall& call);
@@ -57,6 +57,10 @@ struct Table {
   // weight plus bias [channels], in the type that layers of this storage read.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t rows,
                      int64_t channels, int storage, void* out, int64_t out_stride);
+
+  // What the machine can do at most (limits_body.hpp).
+  int64_t (*multiply_adds)(int kind, int64_t rounds);
+  float (*read_all)(const float* data, int64_t count, int64_t rounds);
 };
 
 }  // namespace dv

@@ -40,3 +40,13 @@ def test_phase_of_a_recording_is_found_whatever_its_start() -> None:
         phase = track_phase(samples, f0, 24000, 120)
         error = phase[10:-10] - (150 * np.arange(201) / 200 + 4 * (np.arange(201) / 200) ** 2 + offset)[10:-10]
         assert np.abs(error - np.rint(error)).max() < 0.01
+
+
+def test_a_piece_of_the_features_equals_that_piece_of_the_whole() -> None:
+    random = np.random.default_rng(3)
+    f0, voiced = random.uniform(60, 400, 300).astype(np.float32), random.random(300) < 0.7
+    phase = phase_from_f0(f0, 120, 24000)
+    whole = pulse_features(phase, voiced, 120, 6, 8)
+    for first, last in ((0, 1), (0, 8), (7, 40), (293, 300), (13, 14)):
+        piece = pulse_features(phase[first : last + 1], voiced[first:last], 120, 6, 8)
+        assert np.array_equal(piece, whole[first * 20 : last * 20])

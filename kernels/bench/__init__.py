@@ -1,0 +1,1 @@
+"""Speed of the kernels: `python -m deepvoice.kernels.bench`, and what `deepvoice bench` is made of."""
