@@ -41,7 +41,8 @@ RULES = {
     "networks": (BASE | {"networks", "text", "audio", "kernels"}, {"numpy"}),
     "models": (BASE | {"models", "text", "audio", "networks"}, {"torch", "numpy"}),
     "server": (
-        BASE | {"server", "dispatch", "pipeline", "stream", "speech", "audio", "text", "timings", "voice", "__version__"},
+        BASE
+        | {"server", "dispatch", "pipeline", "stream", "speech", "audio", "text", "timings", "voice", "__version__"},
         {"fastapi", "uvicorn", "starlette", "pydantic", "h11", "websockets", "prometheus_client", "wyoming", "ray"},
     ),
     "recipes": (None, SPEAKING | TRAINING),
