@@ -136,16 +136,17 @@ def test_a_state_is_not_changed_and_may_be_used_again(backend, make_weights, mak
         assert np.array_equal(getattr(state, name), getattr(kept, name))
 
 
-def test_threads_do_not_disturb_each_other(isa, make_weights, make_inputs):
-    weights = make_weights("odd")
-    inputs = [make_inputs(weights.shape, 6, seed=i) for i in range(4)]
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_threads_do_not_disturb_each_other(isa, make_weights, make_inputs, precision):
+    weights = make_weights("odd", precision=precision)
+    inputs = [make_inputs(weights.shape, 6, seed=i) for i in range(8)]
     alone = [wavenet.generate(weights, **i, backend="cpu").samples for i in inputs]
-    together: list[np.ndarray | None] = [None] * 4
+    together: list[np.ndarray | None] = [None] * 8
 
     def run(n: int) -> None:
         together[n] = wavenet.generate(weights, **inputs[n], backend="cpu").samples
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deepvoice import kernels
+from deepvoice.errors import KernelUnavailableError
 from deepvoice.kernels import wavenet
 from deepvoice.kernels._dispatch import extension
 from deepvoice.kernels.reference.precision import Linear, int8_weights, quantise, row_steps, to_bfloat16
@@ -120,3 +121,20 @@ def test_int8_needs_usable_limits(make_weights):
             WaveNetWeights.from_tensors(weights.shape, weights.tensors(), precision="int8", limits=wrong)
     with pytest.raises(ValueError, match="precision"):
         WaveNetWeights.from_tensors(weights.shape, weights.tensors(), precision="int4", limits=limits)
+
+
+def test_precision_is_chosen_by_argument_environment_and_instruction_set(isa, monkeypatch):
+    monkeypatch.delenv("DEEPVOICE_PRECISION", raising=False)
+    assert kernels.choose_precision(calibrated=True, backend="cpu") == ("float32" if isa == "scalar" else "int8")
+    assert kernels.choose_precision(calibrated=False, backend="cpu") == "float32"
+    assert kernels.choose_precision(calibrated=True, backend="reference") == "float32"
+    assert kernels.choose_precision("bfloat16", calibrated=False) == "bfloat16"
+    monkeypatch.setenv("DEEPVOICE_PRECISION", "bfloat16")
+    assert kernels.choose_precision(calibrated=True) == "bfloat16"
+    assert kernels.choose_precision("float32", calibrated=True) == "float32"  # an argument wins
+    monkeypatch.setenv("DEEPVOICE_PRECISION", "int8")
+    with pytest.raises(KernelUnavailableError, match=r"DEEPVOICE_PRECISION.*not calibrated"):
+        kernels.choose_precision(calibrated=False)
+    monkeypatch.setenv("DEEPVOICE_PRECISION", "int4")
+    with pytest.raises(KernelUnavailableError, match="unknown precision 'int4'"):
+        kernels.choose_precision(calibrated=True)
