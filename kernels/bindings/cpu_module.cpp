@@ -200,7 +200,9 @@ NB_MODULE(_cpu, m) {
            "uniforms"_a.noconvert(), "temperature"_a.noconvert(), "floor"_a, "signal"_a.noconvert(),
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),
            "samples"_a.noconvert(), "codes"_a.noconvert())
-      .def("generate_many", &generate_many, "streams"_a)
+      .def("generate_many", &generate_many, "streams"_a,
+           nb::sig("def generate_many(self, streams: collections.abc.Sequence[tuple[object, ...]]) "
+                   "-> None"))
       .def("teacher_forced", &teacher_forced, "cond"_a.noconvert(), "lpc"_a.noconvert(),
            "pulse"_a.noconvert(), "codes"_a.noconvert(), "signal"_a.noconvert(),
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),
