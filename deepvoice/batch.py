@@ -3,22 +3,27 @@
 A row that was spoken before, with the same text, voice and options, is recognised by the hash of all of these.
 """
 
+import contextlib
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepvoice.audio.formats import output_rate
 from deepvoice.audio.io import open_writer
-from deepvoice.errors import ConfigError, TextError
+from deepvoice.errors import ConfigError, DeepVoiceError, TextError
 from deepvoice.resume import content_key, loaded_voice
 
 if TYPE_CHECKING:
+    from deepvoice.dispatch import Dispatcher
     from deepvoice.options import OptionValues
+    from deepvoice.pipeline import Voice
 
+JOURNAL = ".deepvoice-batch.jsonl"  # a line for each file that is done
 SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl")
 _NUMBERS = ("speed", "pitch", "volume", "loudness", "lead_in")
 OPTION_COLUMNS = ("voice", *_NUMBERS, "seed", "ssml")
@@ -76,12 +81,46 @@ class Spoken:
     dropped: tuple[str, ...] = ()
 
 
-def speak(job: Job) -> Spoken:
+def speak_side_by_side(jobs: Sequence[Job]) -> list[Spoken | DeepVoiceError]:
+    """Speak several jobs at a time, their sentences together; returns what came of each, or why nothing did."""
+    with ThreadPoolExecutor(len(jobs)) as pool, contextlib.ExitStack() as stack:
+        voices: dict[str | None, tuple[Voice, Dispatcher] | DeepVoiceError] = {}
+        for name in {job.voice for job in jobs}:
+            try:
+                voice = loaded_voice(name)
+                voices[name] = voice, stack.enter_context(voice.dispatcher())
+            except DeepVoiceError as error:
+                voices[name] = error
+
+        def attempt(job: Job) -> Spoken | DeepVoiceError:
+            found = voices[job.voice]
+            if isinstance(found, DeepVoiceError):
+                return found
+            try:
+                spoken = _speak(job, *found)
+                append_journal(job, spoken)
+                return spoken
+            except DeepVoiceError as error:
+                return error
+            except Exception as error:  # noqa: BLE001 - one row that fails must not end the others
+                return DeepVoiceError(f"{type(error).__name__}: {error}")
+
+        # An interrupt leaves the stack first, which ends all sentences, and so the threads and their unfinished files.
+        return list(pool.map(attempt, jobs))
+
+
+def append_journal(job: Job, spoken: Spoken) -> None:
+    """Note that a job is done, in one write, which is not mixed with those of other processes."""
+    line = json.dumps({"key": job.key(), **asdict(spoken)}) + "\n"
+    with (job.folder / JOURNAL).open("ab", buffering=0) as journal:
+        journal.write(line.encode())
+
+
+def _speak(job: Job, voice: "Voice", dispatcher: "Dispatcher") -> Spoken:
     """Speak a job's text into its file; raises what `Voice.stream` and `open_writer` do, TextError under strict."""
     from deepvoice import timings
 
-    voice = loaded_voice(job.voice)
-    stream = voice.stream(job.text, times=job.timings is not None, **job.options)
+    stream = voice.stream(job.text, times=job.timings is not None, dispatcher=dispatcher, **job.options)
     if job.strict:
         stream.read_all()
     dropped = tuple(piece.text[:80] for piece in stream.report.dropped)

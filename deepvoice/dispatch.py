@@ -73,6 +73,7 @@ class _Task:
     """A sentence inside the dispatcher; every field is guarded by the dispatcher's lock."""
 
     number: int
+    samples: int  # of the whole sentence
     urgent: bool
     changed: threading.Condition  # there is something to read, or the end
     begin: Callable[[], Rendering] | None
@@ -139,6 +140,7 @@ class Dispatcher:
         if not ahead_seconds > 0:
             raise ConfigError(f"ahead_seconds is {ahead_seconds!r}; expected a time above 0")
         self.slots = slots
+        self.renderer = synthesizer
         self._engine = _Engine(synthesizer, slots, ahead_seconds)
         workers = [
             threading.Thread(target=self._engine.work, name=f"deepvoice-render-{i}", daemon=True)
@@ -191,6 +193,7 @@ class _Engine:
         self._renderer = renderer
         self._slots = slots
         self._ahead = ahead_seconds * renderer.sample_rate  # samples
+        self._most_held = slots * self._ahead  # samples of the sentences that have begun: each keeps what it is made of
         self._lock = threading.RLock()
         self._work = threading.Condition(self._lock)  # for idle workers
         self._numbers = itertools.count()
@@ -209,7 +212,11 @@ class _Engine:
             if self._closed:
                 raise DeepVoiceError("the dispatcher is closed; make a new one")
             task = _Task(
-                number=next(self._numbers), urgent=urgent, changed=threading.Condition(self._lock), begin=begin
+                number=next(self._numbers),
+                samples=plan.num_samples,
+                urgent=urgent,
+                changed=threading.Condition(self._lock),
+                begin=begin,
             )
             self._tasks.add(task)
             self._work.notify()
@@ -217,7 +224,9 @@ class _Engine:
 
     def read(self, task: _Task) -> FloatArray:
         with self._lock:
-            task.urgent = True
+            if not task.urgent:  # it may begin now, however many others have
+                task.urgent = True
+                self._work.notify()
             while not task.pieces:
                 if task.error is not None:
                     raise task.error
@@ -274,9 +283,15 @@ class _Engine:
         """Take the sentences of one batch out of those that wait.
 
         First sounds go before everything else, by themselves. At most one sentence of a batch has yet to begin, which
-        takes as long as a piece or two. Several idle workers share what there is.
+        takes as long as a piece or two. Those that nobody waits for begin only when the ones that have begun are not
+        too much for the memory. Several idle workers share what there is.
         """
-        waiting = sorted((t for t in self._tasks if not (t.running or t.paused)), key=_Task.rank)
+        held = sum(t.samples for t in self._tasks if t.begin is None or t.running)
+        may_begin = held < self._most_held
+        waiting = sorted(
+            (t for t in self._tasks if not (t.running or t.paused) and (may_begin or t.urgent or t.begin is None)),
+            key=_Task.rank,
+        )
         ready = [task for task in waiting if task.first_sound] or waiting
         late = [task for task in ready if task.begin is not None][1:]
         ready = [task for task in ready if task not in late]
@@ -367,6 +382,7 @@ class _Engine:
         with self._lock:
             task.running = task.paused = False
             self._tasks.discard(task)
+            self._work.notify()  # there may be room for another one to begin
             if not task.ended:
                 task.ended, task.error = True, error
                 task.begin = task.rendering = None

@@ -1,7 +1,8 @@
 """How to speak one text: every keyword of `Voice.speak`, its range and its default, in one place."""
 
+import numbers
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from deepvoice.errors import ConfigError
 from deepvoice.text.options import CLASSES, DEFAULT_OPTIONS, TextOptions
@@ -65,6 +66,8 @@ class Options:
     question_rise: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("speed", "pitch", "volume", "lead_in", "loudness", "seed"):
+            object.__setattr__(self, name, _plain_number(getattr(self, name)))
         for name, value, limits in (
             ("speed", self.speed, SPEED),
             ("pitch", self.pitch, PITCH),
@@ -92,6 +95,15 @@ class Options:
         """How text is read, with `normalize` taken into account."""
         options = self.options or DEFAULT_OPTIONS
         return options if self.normalize else replace(options, off=options.off | (CLASSES.keys() - _ALWAYS))
+
+
+def _plain_number(value: Any) -> Any:
+    """Return other kinds of numbers, such as numpy's, as Python's own, and everything else as it is."""
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) else value
 
 
 def _require_number(name: str, value: object, limits: tuple[float, float]) -> None:

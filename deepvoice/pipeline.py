@@ -116,9 +116,12 @@ class Voice:
         dispatcher: renders the sentences, together with those of other streams; the samples are the same
         after: the ended stream of the text before this one, when a text comes in parts that end where sentences do: the
             samples, times and positions are then those of the whole text
-        Raises what `speak` raises, at once; TextError for what only shows later while iterating.
+        Raises what `speak` raises, at once; TextError for what only shows later while iterating; ConfigError for the
+        dispatcher of another voice and a stream `after` which this cannot begin.
         """
         chosen = Options(**options)
+        if dispatcher is not None and getattr(dispatcher, "renderer", None) is not self._synthesizer:
+            raise ConfigError("dispatcher is not one of this voice; make it with the dispatcher() of the same Voice")
         source, notes = self._source(text, chosen)
         collector = ReportCollector()
         return SpeechStream(

@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import unicodedata
+import warnings
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepvoice import __version__
+from deepvoice import __version__, kernels
 from deepvoice.audio.formats import lookup
-from deepvoice.voice import MANIFEST, find_voice
+from deepvoice.voice import MANIFEST, find_voice, read_manifest
 
 if TYPE_CHECKING:
     from deepvoice.options import OptionValues
@@ -17,15 +19,16 @@ if TYPE_CHECKING:
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")  # names that Windows keeps for itself
+_DATA = Path(__file__).resolve().parent / "data"
 _LONGEST = 200  # bytes of a name; file systems take 255, and suffixes follow
 
 
 def content_key(voice: str | None, options: "OptionValues", *parts: Any) -> str:
-    """Return a hash of the version, the voice's own hashes, the options and whatever else is given."""
+    """Return a hash of everything that samples depend on: `voice_key`, the options and whatever else is given."""
     plain = {name: value for name, value in options.items() if name != "lexicon"}
     lexicon = options.get("lexicon")
     entries = repr(lexicon.entries) if lexicon else ""
-    everything = [__version__, _voice_key(voice), sorted(plain.items()), entries, *parts]
+    everything = [__version__, voice_key(voice), sorted(plain.items()), entries, *parts]
     return hashlib.sha256(json.dumps(everything, default=_plain).encode()).hexdigest()[:32]
 
 
@@ -56,8 +59,28 @@ def safe_name(name: str, fallback: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _voice_key(name: str | None) -> str:
-    return hashlib.sha256((find_voice(name) / MANIFEST).read_bytes()).hexdigest()
+def voice_key(name: str | None) -> str:
+    """Return a hash of a voice's own hashes, how it is computed here, and the words that the package knows.
+
+    Raises VoiceError when there is no such voice, or its manifest is damaged; KernelUnavailableError when the
+    environment asks for a precision that it cannot have.
+    """
+    manifest = (find_voice(name) / MANIFEST).read_bytes()
+    calibrated = bool(read_manifest(name).modules["vocoder"].config.get("calibrated"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whoever speaks says that the kernels are missing
+        backend = kernels.resolve()
+        precision = kernels.choose_precision(calibrated=calibrated, backend=backend)
+    return hashlib.sha256(f"{backend} {precision} {_data_hash()}".encode() + manifest).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _data_hash() -> str:
+    """Return a hash of the lexicon and the other tables inside the package."""
+    digest = hashlib.sha256()
+    for file in sorted(_DATA.glob("*.bin")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.audio.io import open_writer
+from deepvoice.errors import AudioError
 from deepvoice.text.frontend import Normalised
 from deepvoice.text.hygiene import Dropped
 
@@ -115,7 +116,7 @@ class Report:
 class Speech:
     """Finished speech. Compare `samples` to compare two: arrays have no single equality.
 
-    samples: float32 [n] in [-1, 1]
+    samples: float32 [n] in [-1, 1]; none where only the times were asked for (`Voice.timings`)
     sample_rate: Hz
     """
 
@@ -129,16 +130,24 @@ class Speech:
 
     @property
     def seconds(self) -> float:
-        """Length of the speech."""
-        return len(self.samples) / self.sample_rate
+        """Length of the speech; of one that `Voice.timings` made, the length that it would have."""
+        return (len(self.samples) or self._planned) / self.sample_rate
+
+    @property
+    def _planned(self) -> int:
+        """Samples that the phones cover."""
+        return self.phones[-1].samples[1] if self.phones else 0
 
     def save(self, path: Path | str, file_format: str | None = None, *, rate: int | None = None) -> Path:
         """Write an audio file, in the format of its suffix or the one named; the file is complete or absent.
 
         file_format: one of deepvoice.audio.formats.FORMATS
         rate: sample rate of the file, from 8000 to 48000 Hz; None is what the format usually has
-        Raises AudioError for an unknown format or rate, an unwritable place, a full disk.
+        Raises AudioError for an unknown format or rate, an unwritable place, a full disk, and times without
+        samples.
         """
+        if not len(self.samples) and self._planned:
+            raise AudioError("this speech has times but no samples, as Voice.timings makes it; use Voice.speak")
         with open_writer(path, self.sample_rate, file_format, rate=rate) as writer:
             writer.write(self.samples)
         return Path(path)

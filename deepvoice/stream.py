@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.audio.loudness import Meter, gain
+from deepvoice.errors import ConfigError
 from deepvoice.options import Options
 from deepvoice.prosody.contours import gain_of_samples, gains, level, shape_pitch
 from deepvoice.prosody.durations import Timing, time_sentence
@@ -69,6 +70,10 @@ class SpeechStream:
         text: what the sentences are of
         after: an ended stream of the text before this one: everything goes on from there
         """
+        if after is not None and not isinstance(after, SpeechStream):
+            raise ConfigError(f"after is a {type(after).__name__}; expected the stream of the text before, or None")
+        if after is not None and (after._waiting or after._read_next()):
+            raise ConfigError("after is a stream that has not ended; read it to its end first")
         self.sample_rate = synthesizer.sample_rate
         self._synthesizer = synthesizer
         self._sentences = sentences

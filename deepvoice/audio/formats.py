@@ -4,6 +4,7 @@ It imports nothing, so that the command line can list the formats without numpy.
 """
 
 from dataclasses import dataclass
+from operator import index
 
 from deepvoice.errors import AudioError
 
@@ -64,9 +65,9 @@ def output_rate(name: str, sample_rate: int, rate: int | None = None) -> int:
         if kind.usual_rate:
             return kind.usual_rate
         return min((r for r in kind.rates if r >= sample_rate), default=kind.rates[-1]) if kind.rates else sample_rate
-    if type(rate) is not int or not MIN_RATE <= rate <= MAX_RATE:
+    if isinstance(rate, bool) or not hasattr(rate, "__index__") or not MIN_RATE <= index(rate) <= MAX_RATE:
         raise AudioError(f"the sample rate is {rate!r}; expected a whole number of Hz from {MIN_RATE} to {MAX_RATE}")
     if kind.rates and rate not in kind.rates:
         known = ", ".join(str(r) for r in kind.rates)
         raise AudioError(f"{name} cannot have {rate} samples a second; choose one of {known}, or another format")
-    return rate
+    return index(rate)

@@ -45,12 +45,14 @@ def path_of(folder: Path, piece: Piece) -> Path:
 
 def speak_piece(job: PieceJob) -> SpokenPiece:
     """Speak a piece into its file."""
-    stream = loaded_voice(job.voice).stream(job.piece.document(), times=False, **job.options)
+    voice = loaded_voice(job.voice)
     samples = 0
-    with open_writer(path_of(job.folder, job.piece), stream.sample_rate) as writer:
-        for chunk in stream:
-            writer.write(chunk)
-            samples += len(chunk)
+    with voice.dispatcher() as dispatcher:  # several sentences at once; the samples are the same
+        stream = voice.stream(job.piece.document(), times=False, dispatcher=dispatcher, **job.options)
+        with open_writer(path_of(job.folder, job.piece), stream.sample_rate) as writer:
+            for chunk in stream:
+                writer.write(chunk)
+                samples += len(chunk)
     return SpokenPiece(piece=job.piece, seconds=samples / stream.sample_rate, dropped=stream.report.dropped)
 
 

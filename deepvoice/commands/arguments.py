@@ -39,9 +39,16 @@ def add_voice_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_speaking_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how the text is read and how it sounds; `speaking_options` makes keywords of `Voice.speak` of them."""
-    parser.add_argument("--ssml", action="store_true", help="the text is SSML: <speak>...</speak>")
+def add_speaking_arguments(parser: argparse.ArgumentParser, *, single: bool = True) -> None:
+    """Add how the text is read and how it sounds; `speaking_options` makes keywords of `Voice.speak` of them.
+
+    single: without, what is only for single texts is not in the help
+    """
+
+    def of_single(text: str) -> str:
+        return text if single else argparse.SUPPRESS
+
+    parser.add_argument("--ssml", action="store_true", help=of_single("the text is SSML: <speak>...</speak>"))
     parser.add_argument(
         "--lexicon",
         metavar="FILE",
@@ -66,7 +73,11 @@ def add_speaking_arguments(parser: argparse.ArgumentParser) -> None:
         "--loudness", type=number(-50, -5, "-16"), metavar="LUFS", help="level (EBU R128) of the whole, such as -16"
     )
     parser.add_argument(
-        "--lead-in", type=number(0, 10, "0.2"), default=0.0, metavar="SECONDS", help="silence before the first sound"
+        "--lead-in",
+        type=number(0, 10, "0.2"),
+        default=0.0,
+        metavar="SECONDS",
+        help=of_single("silence before the first sound"),
     )
     parser.add_argument("--no-question-rise", action="store_true", help="questions do not end high")
     parser.add_argument("--seed", type=seed, help="the same seed gives the same samples; a number, or random")

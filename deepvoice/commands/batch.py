@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from deepvoice.batch import Job, Row, Spoken
 
 _TIMINGS = ("json", "jsonl", "srt", "vtt", "lrc", "TextGrid", "words.srt", "words.vtt", "words.lrc")
-_JOURNAL, _LOCK = ".deepvoice-batch.jsonl", ".deepvoice-batch.lock"
+_LOCK = ".deepvoice-batch.lock"
+_TOGETHER = 8  # rows that a process speaks at a time
 _RESULTS = "results"
 _SHOWN = 20  # failures listed; the results have all
 _OWN = ("line", "file", "seconds", "sample_rate", "timings", "dropped", "status", "error")
@@ -104,30 +105,35 @@ class _Batch:
 
     def speak(self, jobs: int) -> int:
         """Speak what is not there yet, and write the results; returns the exit status."""
-        from deepvoice.batch import speak
+        from deepvoice.batch import JOURNAL, speak_side_by_side
         from deepvoice.workers import run_tasks
 
-        waiting: list[tuple[int, Job, str]] = []
+        waiting: list[tuple[int, Job]] = []
         known = _read_journal(self._folder)
         for number, job in self._jobs():
-            key = job.key()
             entry = known.get(job.file, {})
-            if entry.get("key") == key and _is_there(self._folder, entry):
+            if entry.get("key") == job.key() and _is_there(self._folder, entry):
                 self._done[number] = entry
                 self._kept += 1
             else:
-                waiting.append((number, job, key))
-        with _open_journal(self._folder, known) as journal:
-            outcomes = run_tasks(speak, (job for _, job, _ in waiting), min(jobs, max(1, len(waiting))))
-            with contextlib.closing(outcomes):
-                for count, outcome in enumerate(outcomes, 1):
-                    number, _, key = waiting[outcome.number]
-                    if outcome.value is None:
-                        self._failed[number] = str(outcome.error)
-                    else:
-                        self._note(number, key, outcome.value, journal)
-                    self._progress(count, len(waiting))
-            self._write_results()
+                waiting.append((number, job))
+        # rewritten without what it no longer says; whoever has spoken a row adds to it
+        _replace(self._folder / JOURNAL, "".join(json.dumps(entry) + "\n" for entry in known.values()))
+        jobs = min(jobs, max(1, len(waiting)))
+        size = max(1, min(_TOGETHER, -(-len(waiting) // jobs)))
+        groups = [waiting[start : start + size] for start in range(0, len(waiting), size)]
+        count = 0
+        with contextlib.closing(
+            run_tasks(speak_side_by_side, ([job for _, job in group] for group in groups), jobs)
+        ) as outcomes:
+            for outcome in outcomes:
+                group = groups[outcome.number]
+                values: Sequence[Spoken | Exception | None] = outcome.value or [outcome.error] * len(group)
+                for (number, _), value in zip(group, values, strict=True):
+                    self._note(number, value)
+                count += len(group)
+                self._progress(count, len(waiting))
+        self._write_results()
         return 1 if self._failed else 0
 
     def _jobs(self) -> "Iterator[tuple[int, Job]]":
@@ -135,8 +141,7 @@ class _Batch:
         from deepvoice.batch import Job
         from deepvoice.errors import DeepVoiceError
         from deepvoice.options import Options
-        from deepvoice.resume import safe_name
-        from deepvoice.voice import find_voice
+        from deepvoice.resume import safe_name, voice_key
 
         width = max(4, len(str(self._rows[-1].line)))
         taken: set[str] = set()
@@ -146,7 +151,7 @@ class _Batch:
                     raise TextError(row.error)
                 own = dict(row.options)
                 voice = own.pop("voice", self._arguments.voice)
-                find_voice(voice)
+                voice_key(voice)
                 options: Any = {**self._options, **own}
                 Options(**options)
             except DeepVoiceError as error:
@@ -173,12 +178,12 @@ class _Batch:
                 ),
             )
 
-    def _note(self, number: int, key: str, spoken: "Spoken", journal: io.TextIOBase) -> None:
-        entry = {"key": key, **asdict(spoken)}
-        journal.write(json.dumps(entry) + "\n")
-        journal.flush()
-        self._done[number] = entry
-        self._seconds += spoken.seconds
+    def _note(self, number: int, value: "Spoken | Exception | None") -> None:
+        if isinstance(value, Exception) or value is None:
+            self._failed[number] = str(value)
+        else:
+            self._done[number] = asdict(value)
+            self._seconds += value.seconds
 
     def _progress(self, count: int, of: int) -> None:
         if not self._arguments.quiet and sys.stderr.isatty():
@@ -231,9 +236,11 @@ class _Batch:
 
 def _read_journal(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what was spoken into a folder before, by file; a line that was not finished is none."""
+    from deepvoice.batch import JOURNAL
+
     entries: dict[str, dict[str, Any]] = {}
     try:
-        lines = (folder / _JOURNAL).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (folder / JOURNAL).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return {}
     for line in lines:
@@ -241,14 +248,6 @@ def _read_journal(folder: Path) -> dict[str, dict[str, Any]]:
             entry = json.loads(line)
             entries[str(entry["file"])] = entry
     return entries
-
-
-@contextlib.contextmanager
-def _open_journal(folder: Path, known: Mapping[str, Mapping[str, Any]]) -> Iterator[io.TextIOBase]:
-    """Rewrite the journal without what it no longer says, and open it for more."""
-    _replace(folder / _JOURNAL, "".join(json.dumps(entry) + "\n" for entry in known.values()))
-    with (folder / _JOURNAL).open("a", encoding="utf-8") as journal:
-        yield journal
 
 
 def _is_there(folder: Path, entry: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from deepvoice.commands.arguments import (
     decode_text,
     speaking_options,
 )
-from deepvoice.errors import TextError
+from deepvoice.errors import AudioError, TextError
 
 if TYPE_CHECKING:
     from deepvoice.book.model import Book
@@ -49,15 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="title of the book, instead of the one in it")
     parser.add_argument("--author", help="author, instead of the one in it")
     parser.add_argument("--cover", type=Path, metavar="FILE", help="cover, a JPEG or PNG picture")
-    parser.add_argument(
-        "-j", "--jobs", type=int, metavar="N", help="parts spoken at a time; default: one a core"
-    )
+    parser.add_argument("-j", "--jobs", type=int, metavar="N", help="parts spoken at a time; default: one a core")
     parser.add_argument("--ray", action="store_true", help="speak on a Ray cluster (extra `ray`)")
-    parser.add_argument(
-        "--keep", action="store_true", help="keep the parts: after a change only that is spoken"
-    )
+    parser.add_argument("--keep", action="store_true", help="keep the parts: after a change only that is spoken")
     add_voice_argument(parser)
-    add_speaking_arguments(parser)
+    add_speaking_arguments(parser, single=False)
     add_common_arguments(parser)
 
 
@@ -160,6 +156,8 @@ class _Project:
         from deepvoice.book.publish import mark_of, publish_file, publish_folder
         from deepvoice.workers import exclusive
 
+        if self._is_file and not self._output.parent.is_dir():
+            raise AudioError(f"cannot write {self._output}: its folder does not exist; create it first")
         if self._is_file and self._output.suffix.lower() != ".mp3":
             find_program()  # said now, not after hours
         mark = f"deepvoice {self._key()}"

@@ -38,6 +38,7 @@ COMMANDS = {
             "deepvoice say -f chapter.txt -o chapter.mp3 --speed 1.2",
             "cat notes.txt | deepvoice say - -o - --format flac > notes.flac",
             'deepvoice say "Your code is 2 7 6." -o prompt.wav --format mulaw',
+            'deepvoice say "How long is this?" --dry-run',
         ),
     ),
     "batch": Command(

@@ -4,7 +4,9 @@ import argparse
 import contextlib
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepvoice.audio.formats import ALIASES, FORMATS, output_rate
@@ -18,6 +20,7 @@ from deepvoice.commands.arguments import (
     read_text,
     speaking_options,
 )
+from deepvoice.errors import AudioError
 
 if TYPE_CHECKING:
     from deepvoice.audio.io import AudioWriter
@@ -40,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"format of the audio: {', '.join(FORMATS)}; default: from FILE's suffix, wav for -",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="no audio: print the sentences, their phones and when they would be heard",
+    )
     parser.add_argument("--rate", type=int, metavar="HZ", help="sample rate of the file, from 8000 to 48000")
     parser.add_argument(
         "--timings",
@@ -59,22 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
     text = read_text(arguments)
     if arguments.output == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
-    if arguments.output == "-" and sys.stdout.isatty():
+    if arguments.output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise UsageError("audio would go to the terminal; redirect standard output, or name a file")
     if arguments.output is None and arguments.rate is not None:
         raise UsageError("--rate is the sample rate of a file; name one with -o")
-    from deepvoice import timings
     from deepvoice.audio.io import format_of
     from deepvoice.pipeline import Voice
 
     file_format = None  # what is unknown is refused before any work
     if arguments.output is not None:
         file_format = format_of("speech.wav" if arguments.output == "-" else arguments.output, arguments.format)
-    for path in arguments.timings:
-        timings.format_of(path)
+    _check_timings(arguments)
     options = speaking_options(arguments)
     started = time.perf_counter()
     voice = Voice.load(arguments.voice)
+    if arguments.dry_run:
+        return _foretell(arguments, voice.stream(text, **options), file_format)
     with contextlib.ExitStack() as stack:
         dispatcher = None
         if arguments.output is not None and len(text) > _SIDE_BY_SIDE:
@@ -88,14 +96,57 @@ def run(arguments: argparse.Namespace) -> int:
             for piece in stream:
                 writer.write(piece)
                 samples += len(piece)
-    rate = output_rate(file_format, stream.sample_rate, arguments.rate) if file_format else None
-    for path in arguments.timings:
-        timings.write(path, stream, rate=rate)
+    _write_timings(arguments, stream, file_format)
     if not arguments.quiet:
         _explain(stream.report, options.get("loudness"))
         seconds, taken = samples / stream.sample_rate, time.perf_counter() - started
         name = {None: "played", "-": "standard output"}.get(arguments.output, arguments.output)
         print(f"{name}: {seconds:.2f} s of speech in {taken:.2f} s (seed {stream.report.seed})", file=sys.stderr)
+    return 0
+
+
+def _check_timings(arguments: argparse.Namespace) -> None:
+    """Refuse timings that cannot be written, or would replace another file of this command, before any work."""
+    from deepvoice import timings
+
+    taken = {} if arguments.output in (None, "-") else {Path(arguments.output).resolve(): "the audio goes"}
+    for path in arguments.timings:
+        timings.format_of(path)
+        place = Path(path).resolve()
+        if place in taken:
+            raise UsageError(f"--timings is {path!r}, where {taken[place]}; name another file")
+        if not place.parent.is_dir():
+            raise AudioError(f"cannot write {path}: its folder does not exist; create it first")
+        taken[place] = "the other timings go"
+
+
+def _write_timings(arguments: argparse.Namespace, stream: "SpeechStream", file_format: str | None) -> None:
+    from deepvoice import timings
+
+    rate = output_rate(file_format, stream.sample_rate, arguments.rate) if file_format else None
+    for path in arguments.timings:
+        timings.write(path, stream, rate=rate)
+
+
+def _foretell(arguments: argparse.Namespace, stream: "SpeechStream", file_format: str | None) -> int:
+    """Print what would be spoken, and when, without making audio; returns the exit status."""
+    if arguments.strict and _refused(stream):
+        return 3
+    samples = stream.skip_audio()
+    phones = deque(stream.phones)
+    for sentence in stream.sentences:
+        while phones and phones[0].samples[0] < sentence.samples[0]:
+            phones.popleft()  # the silence before
+        spoken = []
+        while phones and phones[0].samples[0] < sentence.samples[1]:
+            spoken.append(phones.popleft().symbol)
+        print(f"{sentence.start:8.2f} s to {sentence.end:.2f} s: {' '.join(sentence.text.split())}")
+        print(f"    {' '.join(spoken)}")
+    _write_timings(arguments, stream, file_format)
+    if not arguments.quiet:
+        _explain(stream.report, None)
+        count, seconds = len(stream.sentences), samples / stream.sample_rate
+        print(f"{count} sentence{'s' * (count != 1)}, {seconds:.2f} s of speech, not made (--dry-run)", file=sys.stderr)
     return 0
 
 

@@ -24,6 +24,8 @@ FORMATS = ("json", "jsonl", "srt", "vtt", "lrc", "TextGrid")
 
 def format_of(path: Path | str) -> str:
     """Return the format that a file's suffix means; an unknown one raises ConfigError."""
+    if not isinstance(path, str | Path):
+        raise ConfigError(f"the path of timings is {path!r}; expected a string or a Path, such as 'talk.srt'")
     suffix = Path(path).suffix.removeprefix(".")
     if suffix.lower() not in _RENDER:
         raise ConfigError(
@@ -39,7 +41,7 @@ def render(timed: Timed, file_format: str, *, by_word: bool = False, rate: int |
     by_word: srt, vtt and lrc with times of single words, as karaoke players show them
     rate: sample rate of the audio file, when it is not the voice's
     """
-    if file_format.lower() not in _RENDER:
+    if not isinstance(file_format, str) or file_format.lower() not in _RENDER:
         raise ConfigError(f"the format of timings is {file_format!r}; expected one of {', '.join(FORMATS)}")
     timeline = Timeline.of(timed)
     return _RENDER[file_format.lower()](timeline.at_rate(rate) if rate else timeline, by_word)

@@ -241,3 +241,15 @@ def test_a_damaged_part_is_removed_and_spoken_again(book, sample, tmp_path):
     first = book(sample, "-o", "a.mp3", "--keep")
     assert first.returncode == 1 and "run the command again" in first.stderr
     assert book(sample, "-o", "a.mp3").returncode == 0
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_refused(book, sample, tmp_path):
+    result = book(sample, "-o", "no/such/book.mp3")
+    assert result.returncode == 1 and "its folder does not exist" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_precision_makes_another_book(book, sample, tmp_path):
+    assert book(sample, "-o", "out.mp3", env={"DEEPVOICE_PRECISION": "float32"}).returncode == 0
+    again = book(sample, "-o", "out.mp3", env={"DEEPVOICE_PRECISION": "bfloat16"})
+    assert again.returncode == 0 and "nothing has changed" not in again.stderr

@@ -11,6 +11,7 @@ import time
 import pytest
 import soundfile
 
+from deepvoice import resume
 from deepvoice.batch import read_rows
 from deepvoice.errors import TextError
 from deepvoice.resume import safe_name
@@ -200,3 +201,31 @@ def test_rows_with_quotes_and_long_lines():
     assert "3 cells" in (rows[0].error or "") and (rows[1].text, rows[1].error) == ("two", None)
     with pytest.raises(TextError, match="line 3"):
         list(read_rows('text\nx\n"open', ".csv"))
+
+
+def test_keys_name_everything_that_samples_depend_on(tiny_voice, monkeypatch, tmp_path):
+    def key(**options):
+        resume.voice_key.cache_clear()
+        resume._data_hash.cache_clear()
+        return resume.content_key(str(tiny_voice), options, "Two cats.")
+
+    monkeypatch.setattr(resume, "_DATA", tmp_path)
+    keys = [key(), key(speed=2.0)]
+    for variable, value in (("DEEPVOICE_PRECISION", "bfloat16"), ("DEEPVOICE_KERNELS", "reference")):
+        with monkeypatch.context() as changed:
+            changed.setenv(variable, value)
+            keys.append(key())
+    (tmp_path / "lexicon.bin").write_bytes(b"other words")
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
+    assert key() == keys[-1]
+
+
+def test_rows_with_voices_that_cannot_be_loaded_fail_alone(batch, make_tiny_voice, tmp_path):
+    broken = make_tiny_voice(tmp_path / "broken")
+    (broken / "f0.safetensors").write_bytes(b"damaged")
+    rows = [{"text": "Two cats."}, {"text": "A dog.", "voice": str(broken)}, {"text": "A cow."}]
+    result, results = batch("a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert result.returncode == 1
+    assert [row["status"] for row in results] == ["done", "failed", "done"]
+    assert "cannot be used" in results[1]["error"]

@@ -83,3 +83,28 @@ def test_long_text_is_rendered_side_by_side_with_the_same_samples(say, tmp_path)
     assert first.returncode == 0
     whole, part = (soundfile.read(tmp_path / name, dtype="int16")[0] for name in ("a.wav", "b.wav"))
     assert np.array_equal(whole[: len(part)], part)
+
+
+def test_a_dry_run_tells_sentences_phones_and_times_without_audio(say, tmp_path):
+    text = "Two cats sleep. They like 3 dogs."
+    result = say(text, "--dry-run", "-o", "a.wav", "--timings", "a.json")
+    assert result.returncode == 0, result.stderr.decode()
+    lines = result.stdout.decode().splitlines()
+    assert [line.split(": ")[1] for line in lines[::2]] == ["Two cats sleep.", "They like 3 dogs."]
+    assert lines[1].split()[:3] == ["T", "UW1", "K"]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+    spoken = say(text, "-q", "-o", "b.wav", "--timings", "b.json")
+    assert spoken.returncode == 0 and (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    seconds = soundfile.info(tmp_path / "b.wav").duration
+    assert f"2 sentences, {seconds:.2f} s of speech, not made" in result.stderr.decode()
+    assert say("你好 cats", "--dry-run", "--strict").returncode == 3
+
+
+@pytest.mark.parametrize("name", ["a.srt", "./a.srt", "none/a.srt"])
+def test_timings_that_replace_another_file_or_have_no_folder_are_refused_before_any_work(say, tmp_path, name):
+    arguments = ("Two cats.", "-o", "a.srt", "--format", "wav", "--timings", name)
+    words = "folder does not exist" if "none" in name else "where the audio goes"
+    assert words in message(say(*arguments), 1 if "none" in name else 2)
+    twice = ("--timings", "b.srt", "--timings", "./b.srt")
+    assert "where the other timings go" in message(say("Two cats.", "-o", "a.wav", *twice), 2)
+    assert list(tmp_path.iterdir()) == []

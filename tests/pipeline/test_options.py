@@ -3,6 +3,7 @@
 import dataclasses
 import typing
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -141,3 +142,36 @@ def test_parts_of_a_text_give_the_samples_of_the_whole(voice):
         changes += last.report.normalised
     assert np.array_equal(np.concatenate(pieces), whole.samples)
     assert tuple(words) == whole.words and tuple(changes) == whole.report.normalised
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "plain"),
+    [
+        ("speed", np.float32(1.5), 1.5), ("speed", np.int64(2), 2), ("pitch", np.float16(-1), -1.0),
+        ("seed", np.uint8(4), 4), ("loudness", np.float32(-20), -20.0), ("lead_in", Fraction(1, 4), 0.25),
+    ],
+)  # fmt: skip
+def test_numbers_of_other_kinds_are_numbers(voice, name, value, plain):
+    options = Options(**{name: value})
+    assert getattr(options, name) == plain and type(getattr(options, name)) is type(plain)
+    assert voice.timings("Cats.", **{name: value}).words == voice.timings("Cats.", **{name: plain}).words
+    with pytest.raises(deepvoice.ConfigError, match=name):
+        Options(**{name: np.bool_(True)})
+
+
+def test_what_a_stream_cannot_go_on_from_is_refused(voice):
+    with pytest.raises(deepvoice.ConfigError, match="after is a str"):
+        voice.stream(TEXT, after="One.")
+    before = voice.stream(TEXT)
+    with pytest.raises(deepvoice.ConfigError, match="has not ended"):
+        voice.stream(TEXT, after=before)
+    joined(before)
+    assert len(joined(voice.stream(TEXT, after=before)))
+
+
+def test_the_dispatcher_of_another_voice_is_refused(voice, tiny_voice):
+    other = deepvoice.load(tiny_voice, threads=1)
+    with other.dispatcher() as dispatcher:
+        for wrong in (dispatcher, "dispatcher"):
+            with pytest.raises(deepvoice.ConfigError, match="not one of this voice"):
+                voice.stream(TEXT, dispatcher=wrong)

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+import soundfile
 
 import deepvoice
 from deepvoice.rendering import uniforms
@@ -116,6 +117,24 @@ def test_sentences_of_a_text_sound_as_alone(voice, speech):
     first = voice.speak("Dr. Smith has 42 cats.").samples
     assert np.array_equal(speech.samples[: len(first)], first)
     assert not speech.samples[len(first) : len(first) + gap].any()
+
+
+@pytest.mark.parametrize("rate", [24000, 22050])
+def test_a_sentence_behind_silence_sounds_as_alone(tmp_path, rate):
+    """Silence is counted in whole samples: half a sample too much would turn all that follows into noise."""
+    heart = deepvoice.load(threads=1)
+    text = "We sold seven seats."
+    alone = heart.speak(text).save(tmp_path / "alone.wav", rate=rate)
+    after = heart.speak(f"<speak>The ferry.<break time='0.45s'/> {text}</speak>", ssml=True)
+    after.save(tmp_path / "after.wav", rate=rate)
+    solo = soundfile.read(alone, dtype="int16")[0]
+    both = soundfile.read(tmp_path / "after.wav", dtype="int16")[0]
+    assert len(both) == -(-len(after.samples) * rate // 24000)
+    silence = (after.words[2].samples[0] - after.words[1].samples[1]) / 24000
+    assert silence == pytest.approx(0.45, abs=1e-4)
+    assert np.corrcoef(both[-len(solo) :], solo)[0, 1] > 0.7
+    shifted = np.frombuffer(b"\0" + both.tobytes()[:-1], np.int16)
+    assert np.corrcoef(shifted[-len(solo) :], solo)[0, 1] < 0.3
 
 
 def test_edges_fade(voice):

@@ -9,6 +9,7 @@ import pytest
 
 import deepvoice
 from deepvoice import timings
+from deepvoice.errors import AudioError, ConfigError
 from deepvoice.speech import Phone, SpokenMark, SpokenSentence, Word
 from deepvoice.text.phones import PHONES, SYMBOLS, base
 from deepvoice.timings.cues import LINE, LINES, LONGEST, cues, wrap
@@ -86,7 +87,9 @@ def test_marks(marked):
 
 def test_times_without_samples_are_the_same(voice, marked):
     silent = voice.timings(SSML, ssml=True, lead_in=0.2)
-    assert len(silent.samples) == 0
+    assert len(silent.samples) == 0 and silent.seconds == marked.seconds
+    with pytest.raises(AudioError, match="no samples"):
+        silent.save("never.wav")
     for name in ("words", "phones", "sentences", "marks"):
         assert getattr(silent, name) == getattr(marked, name)
 
@@ -274,3 +277,11 @@ def test_a_stream_that_goes_on_counts_on(voice):
     assert (*first.sentences, *(s for s in second.sentences))[1].span == whole.sentences[1].span
     data = json.loads(timings.render(second, "json"))
     assert data["words"][0]["samples"][0] < whole.words[2].samples[0]  # a file of the second part begins at 0
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"srt", "txt"])
+def test_unknown_formats_are_one_error(speech, wrong):
+    with pytest.raises(ConfigError, match="timings"):
+        timings.render(speech, wrong)
+    with pytest.raises(ConfigError, match="timings"):
+        timings.write(wrong, speech)
