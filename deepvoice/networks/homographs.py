@@ -7,6 +7,7 @@ reading and a verb in the other also share one table, so that "to desert" is rig
 
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from deepvoice.text.heteronyms import Chosen, Spoken
 Array = NDArray[np.float32]
 _SPREAD = np.uint32(2654435761)  # odd, so that multiplying keeps numbers distinct and mixes their high bits
 _NEAR = 4  # words to each side whose identity counts
+_CLASSED = 3  # words to each side whose class counts
+_FAR = 50  # words to each side that count as somewhere in the sentence
 _BEGIN, _END = "^", "$"
 
 
@@ -33,6 +36,7 @@ class Indices(NamedTuple):
     own: NDArray[np.int64]
 
 
+@lru_cache(maxsize=16384)
 def class_of(word: str, bits: int) -> int:
     """Return the entry of a word in the table of classes."""
     return zlib.crc32(word.encode()) >> (32 - bits)
@@ -67,7 +71,8 @@ def word_features(words: Sequence[Spoken], index: int) -> list[str]:
         f"C={words[index].capital}",
         "bias",
     ]
-    return features + [f"d={word.text}" for i, word in enumerate(words) if i != index and len(word.text) > 3]
+    around = [*words[max(0, index - _FAR) : index], *words[index + 1 : index + 1 + _FAR]]
+    return features + [f"d={word.text}" for word in around if len(word.text) > 3]
 
 
 def class_features(words: Sequence[Spoken], index: int, classes: Sequence[int], prefix: str) -> list[str]:
@@ -77,7 +82,7 @@ def class_features(words: Sequence[Spoken], index: int, classes: Sequence[int], 
     """
     n = len(words)
     near = {}
-    for offset in range(-3, 4):
+    for offset in range(-_CLASSED, _CLASSED + 1):
         at = index + offset
         if 0 <= at < n:
             near[offset] = str(classes[at]) if classes[at] else f"?{words[at].text[-2:]}"
@@ -102,10 +107,12 @@ def indices_of(
     classes_C, coarse_K: the tables of those names, see `HomographNetwork.expected_shapes`
     """
     word = words[index].text
-    fine = [int(classes_C[class_of(spoken.text, config.class_bits)]) for spoken in words]
+    first = max(0, index - _CLASSED)
+    near = words[first : index + _CLASSED + 1]
+    fine = [int(classes_C[class_of(spoken.text, config.class_bits)]) for spoken in near]
     features = word_features(words, index)
-    features += class_features(words, index, fine, "k")
-    features += class_features(words, index, [int(coarse_K[number]) for number in fine], "K")
+    features += class_features(near, index - first, fine, "k")
+    features += class_features(near, index - first, [int(coarse_K[number]) for number in fine], "K")
     hashes_X = np.array([zlib.crc32(feature.encode()) for feature in features], np.uint32)
     own_RX = np.stack(
         [

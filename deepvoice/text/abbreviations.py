@@ -85,6 +85,8 @@ _STREET_WORDS = "St|Ave|Blvd|Rd|Ln|Dr|Ct|Pl|Sq|Street|Avenue|Boulevard|Road|Lane
 SLASHED = {"w/o": "without", "w/": "with", "b/c": "because", "c/o": "care of", "a/c": "AC", "n/a": "NA", "i/o": "IO"}
 SLASHED |= {"w/in": "within", "r/c": "RC", "tcp/ip": "TCPIP", "km/h": "kilometers per hour", "m/s": "meters per second"}
 
+_ABBREVIATIONS = frozenset(["st", "dr", *TITLES, *STREETS, *PLAIN, *_STATE_NAMES, *BOOKS])
+
 _BEFORE_NUMBER = re.compile(r"\.?\s?(?:\d|(?:[IVXLC]{2,6}|[VX]|[ivxl]{2,6})(?![A-Za-z]))")
 _BEFORE_CAPITAL = re.compile(r"\.?\s+[A-Z]")
 _BEFORE_VERSE = re.compile(r"\.?\s\d{1,3}(?::\d|(?=[.,;)]|$))")
@@ -122,6 +124,8 @@ def read_slashed(scanner: Scanner, word: str, end: int) -> bool:
 def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
     """Read the abbreviation at the position; False when the word is none here."""
     key, text = word.lower(), scanner.text
+    if key not in _ABBREVIATIONS and (len(word) > 2 or not word.isupper()):
+        return False
     dot = text[end : end + 1] == "."
     reads = scanner.options.reads
     if len(word) <= 2 and word.isupper() and _read_place(scanner, word, end, dot):

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepvoice.text.phones import PAUSES, START
-from deepvoice.text.pronounce import LETTERS, Phones, Pronunciation
+from deepvoice.text.pronounce import LETTERS, Phones
 from deepvoice.text.scanner import Token
 from deepvoice.text.sequence import PhoneSequence
-from deepvoice.text.weak_forms import weak_form
+from deepvoice.text.weak_forms import WEAK, weak_form
 
 MAX_PHONES = 300  # phones and pauses of one sentence; longer ones are split, never cut short
 _SILENT = ("pause", "break")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Word(NamedTuple):
     """One spoken word: what is said (lower case), the original characters it reads, its phones and their source.
 
     reading: of a word of one spelling and several pronunciations, the one chosen ("read_past"); otherwise None
@@ -61,13 +60,12 @@ class Item(NamedTuple):
         return bool(self.phones)
 
 
-def with_pronunciation(token: Token, pronunciation: Pronunciation, reading: str | None = None) -> Item:
-    """Return the item of a spoken token."""
-    return Item(token, pronunciation.phones, pronunciation.source, reading)
-
-
 def pieces(items: list[Item]) -> Iterator[list[Item]]:
     """Split a long sentence at its last pause before the limit, or between two words when it has none."""
+    if sum([len(item.phones) or 1 for item in items]) <= MAX_PHONES:
+        if items:
+            yield items
+        return
     piece: list[Item] = []
     length = 0
     pause = 0  # items of the piece up to its last pause
@@ -85,12 +83,6 @@ def pieces(items: list[Item]) -> Iterator[list[Item]]:
             pause = len(piece)
     if piece:
         yield piece
-
-
-def _ends(piece: list[Item]) -> tuple[int, int]:
-    """Return the first spoken item and the one past the last."""
-    spoken = [i for i, item in enumerate(piece) if item.spoken]
-    return spoken[0], spoken[-1] + 1
 
 
 class _Builder:
@@ -120,41 +112,39 @@ class _Builder:
         elif self.symbols[-1] in PAUSES and at not in self.breaks:
             del self.symbols[-1], self.word_of[-1]
 
-    def word(self, item: Item, phones: Phones, source: str) -> None:
-        """Say a word."""
-        self.word_of += [len(self.words)] * len(phones)
-        self.symbols += phones
-        token = item.token
-        self.words.append(
-            Word(text=token.text, start=token.start, end=token.end, phones=phones, source=source, reading=item.reading)
-        )
-
 
 def sentence(piece: list[Item], mark: str, start: int, end: int, gap: float | None) -> Sentence | None:
     """Put the phones of a piece in sequence; None when nothing in it is spoken."""
-    if not any(item.spoken for item in piece):
+    spoken = [i for i, item in enumerate(piece) if item.phones]
+    if not spoken:
         return None
-    first, last = _ends(piece)
+    first, last = spoken[0], spoken[-1]
     builder = _Builder()
-    leading = [float(item.token.text) for item in piece[:first] if item.token.kind == "break"]
-    trailing = [float(item.token.text) for item in piece[last:] if item.token.kind == "break"]
-    around = _neighbours(piece)
+    words, symbols, word_of = builder.words, builder.symbols, builder.word_of
+    before = True  # a silence is
     for i, item in enumerate(piece):
-        kind = item.token.kind
-        if kind == "mark":
-            builder.marks.append((len(builder.symbols), item.token.text))
-        elif item.spoken:
-            builder.word(item, *_said(item, *around[i]))
-        elif first < i < last and kind == "pause":
-            builder.pause(item.token.text)
-        elif first < i < last:
-            builder.silence(float(item.token.text))
+        token, phones, source, reading = item
+        kind = token.kind
+        if phones:
+            if token.text in WEAK and not token.given:
+                phones, source = _said(item, _following(piece, i), before)
+            word_of += [len(words)] * len(phones)
+            symbols += phones
+            words.append(Word(token.text, token.start, token.end, phones, source, reading))
+            before = False
+        elif kind == "mark":
+            builder.marks.append((len(symbols), token.text))
+        else:
+            before = kind in _SILENT
+            if first < i < last:
+                builder.pause(token.text) if kind == "pause" else builder.silence(float(token.text))
+    trailing = _silences(piece[last:])
     if trailing:
-        builder.breaks[len(builder.symbols)] = sum(trailing)
-    sequence = PhoneSequence(symbols=(*builder.symbols, mark), word_of=(*builder.word_of, -1))
+        builder.breaks[len(symbols)] = sum(trailing)
+    leading = _silences(piece[:first])
     return Sentence(
-        words=tuple(builder.words),
-        sequence=sequence,
+        words=tuple(words),
+        sequence=PhoneSequence(symbols=(*symbols, mark), word_of=(*word_of, -1)),
         start=start,
         end=end,
         breaks=tuple(builder.breaks.items()),
@@ -163,25 +153,24 @@ def sentence(piece: list[Item], mark: str, start: int, end: int, gap: float | No
     )
 
 
-def _neighbours(piece: list[Item]) -> dict[int, tuple[Phones, bool]]:
-    """Return, for every spoken item, the phones of the word that follows at once, and whether it stands alone."""
-    audible = [i for i, item in enumerate(piece) if item.token.kind != "mark"]
-    around = {}
-    for place, i in enumerate(audible):
-        before = piece[audible[place - 1]] if place else None
-        after = piece[audible[place + 1]] if place + 1 < len(audible) else None
-        follows = after.phones if after else ()
-        around[i] = (follows, not follows and (before is None or before.token.kind in _SILENT))
-    return around
+def _silences(items: list[Item]) -> list[float]:
+    """Return the seconds of the breaks among items."""
+    return [float(item.token.text) for item in items if item.token.kind == "break"]
 
 
-def _said(item: Item, follows: Phones, alone: bool) -> tuple[Phones, str]:
-    """Return the phones of a word in its place: weak where it is unstressed."""
-    phones, source, text = item.phones, item.source, item.token.text
-    if item.token.given:
-        return phones, source
-    if item.token.kind == "word" and not alone:
+def _following(piece: list[Item], index: int) -> Phones:
+    """Return the phones of the word that follows piece[index] at once, none when a silence does; marks are nothing."""
+    index += 1
+    while index < len(piece) and piece[index].token.kind == "mark":
+        index += 1
+    return piece[index].phones if index < len(piece) else ()
+
+
+def _said(item: Item, follows: Phones, after_silence: bool) -> tuple[Phones, str]:
+    """Return the phones of an unstressed word in its place: weak, but in full when it stands alone."""
+    text = item.token.text
+    if item.token.kind == "word" and (follows or not after_silence):
         weak = weak_form(text, follows, not follows)
         if weak:
             return weak, "weak"
-    return (LETTERS["a"], "letters") if text == "a" else (phones, source)
+    return (LETTERS["a"], "letters") if text == "a" else (item.phones, item.source)

@@ -5,15 +5,15 @@
 The front end that labels a corpus and the front end that speaks are this one, so labels and use never differ.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from deepvoice.errors import TextError
 from deepvoice.text import sentences
-from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence, with_pronunciation
+from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence
 from deepvoice.text.document import Document, Reading
-from deepvoice.text.heteronyms import Homographs, Spoken, heteronym
+from deepvoice.text.heteronyms import Homographs, Spoken, heteronym, words_of_rules
 from deepvoice.text.hygiene import CleanText, Dropped
 from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
@@ -84,7 +84,7 @@ class _Task:
 class _Draft(NamedTuple):
     """A sentence whose words are known but whose phones are not yet; spans point into the document's text."""
 
-    tokens: tuple[Token, ...]
+    tokens: Sequence[Token]
     mark: str
     start: int
     end: int
@@ -120,7 +120,10 @@ class FrontEnd:
         task = self._task(text, lexicon, options, ReportCollector())
         drafts = list(self._drafts(task))
         guessed = self._guess(drafts, task.collector)
-        found = [made for draft in drafts for made in self._realise(task, draft, guessed)]
+        found: list[Sentence] = []
+        drafts.reverse()
+        while drafts:  # each is let go when its words are made
+            found += self._realise(task, drafts.pop(), guessed)
         _require(bool(found), task)
         return Analysis(sentences=tuple(found), report=task.collector.report())
 
@@ -186,18 +189,22 @@ class FrontEnd:
                 start, end, spoken = reading.start, reading.end, spoken_form(reading, said[place])
                 normalised.append(_at_source(document, Normalised(start, end, text[start:end], spoken)))
             opens = sentences.opens_paragraph(text, first)
+            # Where cleaning changed nothing, its text is that of the document, and so are all places in it.
+            base = cleaned.shift
+            source, source_span = (cleaned.text, cleaned.span) if base is None else (text, _same_span)
             for span in sentences.split(cleaned.text, options, opens=opens):
-                result = normalize(cleaned.text, span.start, span.end, task.known, options, said)
+                begin, stop = span.start + (base or 0), span.end + (base or 0)
+                result = normalize(source, begin, stop, task.known, options, said)
                 for change in result.changes:
-                    start, end = cleaned.span(change.start, change.end)
+                    start, end = source_span(change.start, change.end)
                     normalised.append(_at_source(document, Normalised(start, end, text[start:end], change.spoken)))
-                for begin, stop, reason in result.dropped:
-                    start, end = cleaned.span(begin, stop)
+                for start, end, reason in result.dropped:
+                    start, end = source_span(start, end)
                     collector.dropped.append(_at_source(document, Dropped(start, end, text[start:end], reason)))
                 if result.tokens:
-                    start, end = cleaned.span(span.start, span.end)
-                    tokens = user.apply(result.tokens, cleaned.text, span.start, span.end, task.say)
-                    yield _Draft(_in_text(tokens, cleaned), span.mark, start, end, span.gap)
+                    tokens: Sequence[Token] = user.apply(result.tokens, source, begin, stop, task.say)
+                    tokens = _in_text(tokens, cleaned) if base is None else tokens
+                    yield _Draft(tokens, span.mark, *source_span(begin, stop), span.gap)
 
     def _is_known(self, word: str) -> bool:
         return self._pronouncer.known(word) is not None
@@ -214,32 +221,35 @@ class FrontEnd:
         collector.unknown.update(dict.fromkeys(unknown))
         return self._pronouncer.guess(unknown)
 
-    def _pronounce(self, token: Token, guessed: dict[str, Pronunciation]) -> Pronunciation:
-        if token.given:
-            return token.given
-        if token.kind == "letters":
-            return Pronunciation(spell(token.text), "letters")
-        found = self._pronouncer.known(token.text)
-        return found if found else guessed[token.text]
+    def _items(self, draft: _Draft, guessed: dict[str, Pronunciation]) -> list[Item]:
+        """Give the words of a draft their phones; what has none is left out."""
+        items: list[Item] = []
+        for token in draft.tokens:
+            if token.kind == "word":
+                phones, source = token.given or self._pronouncer.known(token.text) or guessed[token.text]
+            elif token.kind == "letters":
+                phones, source = token.given or (spell(token.text), "letters")
+            else:
+                items.append(Item(token))
+                continue
+            if phones:
+                items.append(Item(token, phones, source))
+        return items
 
     def _realise(self, task: _Task, draft: _Draft, guessed: dict[str, Pronunciation]) -> Iterator[Sentence]:
         """Give a draft its phones, in as many sentences as its length needs."""
-        items = [
-            with_pronunciation(token, self._pronounce(token, guessed))
-            if token.kind in ("word", "letters")
-            else Item(token)
-            for token in draft.tokens
-        ]
-        items = [item for item in items if item.spoken or item.token.kind not in ("word", "letters")]
-        items = _with_heteronyms(items, task.document.text, self._homographs)
         document = task.document
+        items = _with_heteronyms(self._items(draft, guessed), document.text, self._homographs)
         parts = _spoken_parts(items)
         for i, part in enumerate(parts):
             last = i == len(parts) - 1
-            spoken = [item.token for item in part if item.spoken]
-            start = draft.start if i == 0 else spoken[0].start
-            end = draft.end if last else spoken[-1].end
-            part = [item._replace(token=_token_at_source(document, item.token)) for item in part]
+            start, end = draft.start, draft.end
+            if len(parts) > 1:
+                spoken = [item.token for item in part if item.phones]
+                start = start if i == 0 else spoken[0].start
+                end = end if last else spoken[-1].end
+            if document.origin:
+                part = [item._replace(token=_token_at_source(document, item.token)) for item in part]
             made = sentence(
                 part, draft.mark if last else ".", *document.source_span(start, end), None if i else draft.gap
             )
@@ -249,9 +259,12 @@ class FrontEnd:
 
 def _spoken_parts(items: list[Item]) -> list[list[Item]]:
     """Split a long sentence; marks and breaks that would be alone in a part stay with the words beside them."""
+    found = list(pieces(items))
+    if len(found) == 1:
+        return found
     parts: list[list[Item]] = []
     silent: list[Item] = []
-    for part in pieces(items):
+    for part in found:
         if any(item.spoken for item in part):
             parts.append(silent + part)
             silent = []
@@ -309,7 +322,7 @@ def _places(document: Document) -> list[Token]:
     return sorted(tokens, key=lambda token: token.start)[::-1]
 
 
-def _with_places(tokens: tuple[Token, ...], places: list[Token]) -> tuple[Token, ...]:
+def _with_places(tokens: Sequence[Token], places: list[Token]) -> Sequence[Token]:
     """Put the breaks and marks that come before each token in front of it, taking them from the end of `places`."""
     if not places:
         return tokens
@@ -318,7 +331,7 @@ def _with_places(tokens: tuple[Token, ...], places: list[Token]) -> tuple[Token,
         while places and token.kind != "pause" and places[-1].start <= token.start:
             result.append(places.pop())
         result.append(token)
-    return tuple(result)
+    return result
 
 
 _Place = TypeVar("_Place", Normalised, Dropped)
@@ -338,19 +351,26 @@ def _token_at_source(document: Document, token: Token) -> Token:
     return token._replace(start=start, end=end)
 
 
-def _in_text(tokens: Iterable[Token], cleaned: CleanText) -> tuple[Token, ...]:
+def _same_span(start: int, end: int) -> tuple[int, int]:
+    return start, end
+
+
+def _in_text(tokens: Iterable[Token], cleaned: CleanText) -> list[Token]:
     """Point tokens into the document's text instead of the clean one."""
     result = []
     for token in tokens:
         if token.end > token.start:
             start, end = cleaned.span(token.start, token.end)
-            token = token._replace(start=start, end=end)
+            token = Token(token.kind, token.text, start, end, token.given)
         result.append(token)
-    return tuple(result)
+    return result
 
 
 def _with_heteronyms(items: list[Item], text: str, homographs: Homographs | None) -> list[Item]:
     """Choose between the readings of words like "record" by the words around them."""
+    of_rules = words_of_rules()
+    if not any([(word := item.token.text) in of_rules or (homographs and word in homographs) for item in items]):
+        return items
     places = [i for i, item in enumerate(items) if item.token.kind in ("word", "letters", "pause")]
     words = [Spoken(t.text, text[t.start : t.start + 1].isupper(), t.start) for t in (items[i].token for i in places)]
     plain = [item.token.text for item in items if item.spoken]

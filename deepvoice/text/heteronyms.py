@@ -131,6 +131,12 @@ def _table() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     return table
 
 
+@cache
+def words_of_rules() -> frozenset[str]:
+    """Return the words that `heteronym` reads."""
+    return frozenset([*_SPECIAL, *_table(), *(f"{word}s" for word in _table() if word != "house")])
+
+
 def heteronym(words: Sequence[str], index: int) -> Chosen | None:
     """Return the reading of words[index] in its sentence, without pauses; None when it is no heteronym of the rules."""
     word = words[index]

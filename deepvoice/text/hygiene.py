@@ -36,6 +36,7 @@ _REPLACED = {
     **dict.fromkeys("\u2028\x0b\x85", "\n"), **dict.fromkeys("\u2029\x0c", "\n\n"),
 }  # fmt: skip
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
+_UNCHANGED = re.compile(r"[ -~\n]*")
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u034f\u180e\ufe0e\ufe0f")
 
 
@@ -59,6 +60,11 @@ class CleanText(NamedTuple):
     ends: list[int] | range
     dropped: tuple[Dropped, ...]
     normalised: tuple[tuple[int, int, str, str], ...] = ()
+
+    @property
+    def shift(self) -> int | None:
+        """Where the text begins in the original when it is a part of it, unchanged; else None."""
+        return self.starts.start if isinstance(self.starts, range) else None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the original span of the clean characters from start to end (exclusive, not empty)."""
@@ -172,17 +178,28 @@ class _Builder:
         else:
             self.dropped.append((start, end, reason))
 
+    def _plain(self, start: int, end: int) -> int:
+        """Take over the characters from `start` on that stay as they are, and return where they end."""
+        stop = _UNCHANGED.match(self.text, start, end).end()  # type: ignore[union-attr]  # matches the empty run
+        if stop < end and self.text[stop] >= "\u0300":  # marks may combine with the last
+            stop -= 1
+        self.pieces.append(self.text[start:stop])
+        self.starts.extend(range(self.offset + start, self.offset + stop))
+        self.ends.extend(range(self.offset + start + 1, self.offset + stop + 1))
+        return stop
+
     def read(self, start: int, end: int) -> None:
         """Clean the raw characters [start, end)."""
         text = self.text
         i = start
         while i < end:
-            j = i + 1
             char = text[i]
-            if (" " <= char <= "~" or char == "\n") and (j == end or text[j] < "\u0300"):
-                self.add(char, i, j)
-                i = j
-                continue
+            if " " <= char <= "~" or char == "\n":
+                j = self._plain(i, end)
+                if j > i:
+                    i = j
+                    continue
+            j = i + 1
             if char == "\r":
                 self.add("" if text[j : j + 1] == "\n" else "\n", i, j)
                 i = j
@@ -221,10 +238,11 @@ def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS, *,
     options: whether there is markup, whether emoji are described, classes switched off
     opens: the text begins a line, so that it may begin with a heading or a list item
     """
+    written = text
     if "`" in text:
         text = _BACKTICK.sub("'", text)
     changes = edits(text, options, opens=opens)
-    if not changes and text.isascii() and text.isprintable():
+    if not changes and text is written and _UNCHANGED.fullmatch(text):
         return CleanText(text, range(offset, offset + len(text)), range(offset + 1, offset + len(text) + 1), ())
     builder = _Builder(text, offset)
     position = 0

@@ -21,6 +21,7 @@ _WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the 
 _DOTTED = re.compile(
     r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|LL\.[DBM]\.?|[BM]\.Sc\.?|[A-Z]\.[A-Z](?![A-Za-z])"
 )
+_STANDS_FOR = re.compile(r"\s(?:is|stands) for\b")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DOTTED_VERSION = re.compile(r"\d+\.\d")
@@ -211,7 +212,7 @@ def _is_named(scanner: Scanner, word: str, end: int) -> bool:
     """Tell "plan A", "the letter a" and "A is for apple" from the article."""
     if word == "I":
         return False
-    if scanner.words[-1:] == ["letter"] or re.match(r"\s(?:is|stands) for\b", scanner.text[end : end + 12]):
+    if scanner.words[-1:] == ["letter"] or _STANDS_FOR.match(scanner.text, end):
         return True
     spoken = bool(scanner.tokens) and scanner.tokens[-1].kind != "pause" and not scanner.shouted
     return word == "A" and spoken and not _is_title(scanner, end)

@@ -4,6 +4,8 @@ Every function takes digits without separators and returns lower-case words sepa
 and without "and" ("one hundred one"), so that each word is looked up by itself.
 """
 
+from functools import lru_cache
+
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -35,6 +37,7 @@ def _below_thousand(n: int) -> str:
     return " ".join(words)
 
 
+@lru_cache(maxsize=4096)
 def cardinal(digits: str) -> str:
     """Read "1234" as "one thousand two hundred thirty four"; digit by digit past the decillions."""
     significant = digits.lstrip("0")

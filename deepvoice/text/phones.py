@@ -26,12 +26,13 @@ PHONES = SYMBOLS[NUM_SILENCES:]
 BASES = (*SILENCES, *CONSONANTS, *VOWELS)
 BASE_IDS = {base: i for i, base in enumerate(BASES)}
 
+_VOWELS = frozenset(VOWELS) | {vowel + mark for vowel in VOWELS for mark in STRESSES}
 VOICELESS = frozenset("CH F HH K P S SH T TH".split())
 
 
 def is_vowel(symbol: str) -> bool:
     """Tell whether a symbol is a vowel (with or without its stress digit)."""
-    return symbol.rstrip("012") in VOWELS
+    return symbol in _VOWELS
 
 
 def is_silence(symbol: str) -> bool:

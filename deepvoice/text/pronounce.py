@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from deepvoice.errors import VoiceError
@@ -59,6 +59,7 @@ def with_ed(phones: Phones) -> Phones:
     return (*phones, "T" if phones[-1] in VOICELESS else "D")
 
 
+@lru_cache(maxsize=4096)
 def spell(letters: str) -> Phones:
     """Say letters by their names ("f b i", "c e o's"): the last one carries the main stress."""
     text, plural = (letters[:-2], True) if letters.endswith("'s") else (letters, False)

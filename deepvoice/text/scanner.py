@@ -1,6 +1,7 @@
 """The normaliser's scanner: where it stands in a sentence, and what it has said so far."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from deepvoice.text import web
@@ -38,6 +39,16 @@ class Unread(NamedTuple):
     reason: str
 
 
+@lru_cache(maxsize=8192)
+def _pieces(spoken: str) -> tuple[tuple[str, str], ...]:
+    """Return the tokens, kind and text, of what `Scanner.say` is given."""
+    return tuple((_kind(piece), " ".join(piece.lower()) if piece.isupper() else piece) for piece in spoken.split())
+
+
+def _kind(piece: str) -> str:
+    return "pause" if piece in PAUSES else "letters" if piece.isupper() else "word"
+
+
 class Scanner:
     """Walks over one sentence. Rules look at `text` from `position` on, and consume text by saying what it is."""
 
@@ -71,6 +82,7 @@ class Scanner:
         self.after_date = False  # a month and day were just read, so that a year may follow
         self.after_year = False  # a year and a dash were just read ("1914-18")
         self.after_roman = False  # a Roman numeral was read, so that "and III" goes on
+        self._addresses = web.may_hold_address(text)
         self._context = Context(text, self.words, False, False, options)
         self.number_end = -1  # where the last number, amount or measure ended
 
@@ -90,13 +102,13 @@ class Scanner:
         spoken: lower-case words, pauses, and pieces in capitals, which are spelled
         changed: list it as not read the way it is written
         """
-        for piece in spoken.split():
-            if piece in PAUSES:
-                self.pause(piece)
-            elif piece.isupper():
-                self.emit("letters", " ".join(piece.lower()), self.position, end)
+        start, stop = self.offset + self.position, self.offset + end
+        for kind, text in _pieces(spoken):
+            if kind == "pause":
+                self.pause(text)
             else:
-                self.emit("word", piece, self.position, end)
+                self.tokens.append(Token(kind, text, start, stop))
+                self.words.append(text)
         if changed:
             self.record(end, spoken.lower().replace(" ,", ","))
         self.position = end
@@ -169,6 +181,8 @@ class Scanner:
 
     def take_address(self) -> bool:
         """Say the e-mail address, web address or path at the position; False when there is none."""
+        if not self._addresses:
+            return False
         limit = self.position + web.LONGEST_ADDRESS + 1
         end = self.text.find(" ", self.position, limit)
         address = web.read(self.text[self.position : end if end >= 0 else limit], self.known, self.options)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from deepvoice.text.phones import is_vowel
 
 # word -> (before a consonant, before a vowel)
-_WEAK: dict[str, tuple[str, str]] = {
-    word: (before_consonant, before_vowel or before_consonant)
+WEAK: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    word: (tuple(before_consonant.split()), tuple((before_vowel or before_consonant).split()))
     for word, before_consonant, before_vowel in [
         ("the", "DH AH0", "DH IY0"),
         ("a", "AH0", ""),
@@ -100,7 +100,7 @@ def weak_form(word: str, next_phones: Sequence[str], clause_final: bool) -> tupl
     next_phones: phones of the following word, empty before a pause.
     clause_final: the word stands before a pause or the end of the sentence.
     """
-    forms = _WEAK.get(word)
+    forms = WEAK.get(word)
     if forms is None or (clause_final and word in _STRONG_AT_CLAUSE_END):
         return None
-    return tuple(forms[bool(next_phones) and is_vowel(next_phones[0])].split())
+    return forms[bool(next_phones) and is_vowel(next_phones[0])]

@@ -52,6 +52,14 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
+_TRACE = re.compile(r"[@/\\~]|\.[^\s.]|localhost:")
+
+
+def may_hold_address(text: str) -> bool:
+    """Tell whether a sentence has any mark of an address."""
+    return _TRACE.search(text) is not None
+
+
 def read(token: str, known: Callable[[str], bool], options: TextOptions = DEFAULT_OPTIONS) -> Address | None:
     """Read a token (no white space in it) that is an address; None when it is not one.
 
