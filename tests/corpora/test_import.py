@@ -27,7 +27,7 @@ def test_an_ljspeech_folder_becomes_a_corpus(tmp_path, capsys):
     sound(source / "wavs" / "b.flac", rate=16000)
     sound(source / "wavs" / "quiet.wav", level=0.0)
     (source / "metadata.csv").write_text(
-        'a|The "cat sat.|The "cat sat. Dogs run!\r\nb|It is late.\r\nquiet|A dog.\nnone|12 …\nodd|Zzqxv the cat.\n'
+        'a|The "cat sat.|The "cat sat. Dogs run!\r\nb|It is late.\r\nquiet|A dog.\nnone|12 …\nodd|Zzquxav the cat.\n'
     )
     sound(source / "wavs" / "none.wav")
     sound(source / "wavs" / "odd.wav")
