@@ -9,7 +9,8 @@ PY := $(VENV)/bin/python
 TEXT ?= The ferry leaves at dawn.
 SOURCES := pyproject.toml $(wildcard kernels/CMakeLists.txt kernels/*/*.cpp kernels/*/*.hpp)
 # -P and importlib: the installed package is tested, not the folder of the same name in the checkout.
-PYTEST := -P -m pytest --import-mode=importlib
+# One process a core; tests of one file stay together, for what they share.
+PYTEST := -P -m pytest --import-mode=importlib -n auto --dist loadfile
 CHECKS := build/checks
 export PYTHONDONTWRITEBYTECODE := 1
 
