@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
+from starlette.types import Receive
+
 from deepvoice import voice as voice_folders
 from deepvoice.dispatch import Dispatcher
 from deepvoice.pipeline import Voice
-from deepvoice.server.bridge import Bridge
+from deepvoice.server.bridge import Bridge, while_connected
 from deepvoice.server.errors import ApiError, shown
 from deepvoice.server.metrics import Metrics
 from deepvoice.server.pace import Paces
@@ -164,6 +166,11 @@ class Engine:
     async def call(self, function: Callable[[], Result]) -> Result:
         """Run something short in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._helpers, function)
+
+    async def call_in_turn(self, function: Callable[[], Result], receive: Receive) -> Result:
+        """Run something in a thread when there is a turn. Raises ClientLeftError when the client leaves before that."""
+        async with while_connected(receive), self.turns.turn():
+            return await self.call(function)
 
     async def warm(self) -> None:
         """Speak a word with each voice, so that the first request finds everything in place."""

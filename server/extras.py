@@ -7,7 +7,8 @@ from deepvoice import timings
 from deepvoice.errors import DeepVoiceError
 from deepvoice.server import schemas
 from deepvoice.server.answers import speech_error, times
-from deepvoice.server.routes import ERRORS, In, log_entry
+from deepvoice.server.bridge import ClientLeftError
+from deepvoice.server.routes import ERRORS, In, gone, log_entry
 
 router = APIRouter(responses=ERRORS)
 
@@ -36,7 +37,7 @@ async def timings_without_audio(body: schemas.TimingsRequest, request: Request, 
     voice = have.voice(body, body.input)
     headers = have.ignored(body)
     log_entry(request, body.input)
-    options = have.options(body)
+    options = await have.options(body)
     form = body.response_format
 
     def work() -> Response:
@@ -49,10 +50,11 @@ async def timings_without_audio(body: schemas.TimingsRequest, request: Request, 
         return JSONResponse({"seconds": round(seconds, 4), **times(speech), "marks": marks}, headers=headers)
 
     try:
-        async with have.engine.turns.turn():
-            return await have.engine.call(work)
+        return await have.engine.call_in_turn(work, request.receive)
     except DeepVoiceError as error:
         raise speech_error(error) from None
+    except ClientLeftError:
+        return gone(request)
 
 
 @router.get("/v1/lexicon")

@@ -20,6 +20,7 @@ from deepvoice.server.bridge import Bridge
 from deepvoice.server.engine import DEFAULT, ServedVoice
 from deepvoice.server.errors import ApiError
 from deepvoice.server.logs import log
+from deepvoice.server.protocol import drop, limit_buffer
 from deepvoice.server.routes import Context
 from deepvoice.server.session import TextSession
 from deepvoice.server.settings import split_address
@@ -72,15 +73,17 @@ class _Connection:
         self._events: asyncio.Queue[Event] = asyncio.Queue(_QUEUED)
         self._session: TextSession | None = None
         self._sender: asyncio.Task[None] | None = None
+        self._deadline = 0.0  # of the text that comes in pieces, by the loop's clock
 
     async def run(self) -> None:
         """Serve until the client leaves."""
         worker = asyncio.create_task(self._work())
+        limit_buffer(self._writer.transport)
         try:
-            while (event := await async_read_event(self._reader)) is not None:
+            while (event := await async_read_event(self._reader)) is not None and not worker.done():
                 await self._events.put(event)
-        except (OSError, EOFError, AttributeError, TypeError, KeyError):  # what is no event ends the connection
-            pass
+        except (OSError, EOFError, AttributeError, TypeError, KeyError, ValueError, RecursionError):
+            pass  # what is no event ends the connection
         finally:
             worker.cancel()
             await asyncio.gather(worker, return_exceptions=True)
@@ -89,21 +92,46 @@ class _Connection:
     async def _work(self) -> None:
         try:
             while True:
-                event = await self._events.get()
                 try:
-                    await self._handle(event)
+                    event = await self._next()
+                    async with asyncio.timeout(self._have.settings.request_timeout):
+                        await self._handle(event)
                 except ApiError as error:
                     await self._end_session()
                     await self._write(Error(text=error.message, code=error.code))
                 except (KeyError, TypeError, AttributeError):
                     await self._write(Error(text=f"the event {event.type!r} lacks a field", code="invalid_event"))
-        except (OSError, asyncio.CancelledError):
-            await self._end_session()
-            raise
-        except Exception as error:
+        except OSError:  # it left, or it does not read or say anything
+            drop(self._writer.transport)
+        except Exception as error:  # noqa: BLE001 - the last resort, as for requests
             log("internal error", level=40, error=error, protocol="wyoming")
-            self._writer.close()
-            raise
+            drop(self._writer.transport)
+        finally:
+            await self._end_session()
+
+    async def _next(self) -> Event:
+        """Return the next event. In a text that comes in pieces the client has little time: others wait for its place.
+
+        Raises ApiError when that text cannot be spoken or takes too long, OSError when the client does nothing.
+        """
+        settings, loop = self._have.settings, asyncio.get_running_loop()
+        waiting = asyncio.create_task(self._events.get())
+        watched: set[asyncio.Task[Any]] = {waiting}
+        limit = settings.request_timeout
+        if self._sender is not None:
+            watched.add(self._sender)
+            limit = min(settings.stall_timeout, max(0.0, self._deadline - loop.time()))
+        try:
+            await asyncio.wait(watched, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if self._sender is not None and self._sender.done():
+                self._sender.result()
+            if waiting.done():
+                return waiting.result()
+        finally:
+            waiting.cancel()
+        if self._sender is None:
+            raise TimeoutError
+        raise ApiError(408, f"no event came for {limit:g} seconds", code="timeout")
 
     async def _handle(self, event: Event) -> None:
         if Describe.is_type(event.type):
@@ -151,7 +179,7 @@ class _Connection:
         limit = self._have.settings.max_characters
         if len(request.text) > limit:
             raise ApiError(400, f"the text has more than {limit} characters", code="string_above_max_length")
-        options = self._have.lexicon_option()
+        options = await self._have.lexicon_option()
         if request.text_format == "ssml":
             options["ssml"] = True
         task = Task(voice=self._voice(request.voice), text=request.text, options=options, format=_FORMAT)
@@ -170,18 +198,19 @@ class _Connection:
         await self._end_session()
         if request.text_format == "ssml":
             raise ApiError(400, "SSML cannot come in pieces; send synthesize", code="invalid_value")
-        voice = self._voice(request.voice)
+        voice, options = self._voice(request.voice), await self._have.lexicon_option()
         await self._have.engine.turns.enter()
         session = TextSession(
             self._have.engine,
             voice,
-            self._have.lexicon_option(),
+            options,
             file_format=_FORMAT,
             sample_rate=None,
             times=False,
             limit=self._have.settings.max_characters,
         )
         self._session = session
+        self._deadline = asyncio.get_running_loop().time() + self._have.settings.request_timeout
         session.start()
         self._sender = asyncio.create_task(self._send(session.parts(), session.result))
 
@@ -191,10 +220,13 @@ class _Connection:
         if session is None:
             return
         session.close()
-        assert self._sender is not None
-        self._sender.cancel()
-        await asyncio.gather(self._sender, return_exceptions=True)
-        self._have.engine.turns.leave()
+        sender, self._sender = self._sender, None
+        assert sender is not None
+        sender.cancel()
+        try:
+            await asyncio.gather(sender, return_exceptions=True)
+        finally:  # this may be cancelled too, when the client leaves meanwhile
+            self._have.engine.turns.leave()
 
     async def _send(self, parts: AsyncIterator[Part], result: Result) -> None:
         """Send audio; the first event waits until there is some, so that an error can come instead."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from deepvoice.errors import ConfigError, DeepVoiceError, TextError
 from deepvoice.server.errors import ApiError
+from deepvoice.server.logs import log
 from deepvoice.text.user_lexicon import UserLexicon
 
 Entries = dict[str, Any]  # written form -> pronunciation, as `UserLexicon.from_mapping` takes them
@@ -33,8 +34,9 @@ class LexiconStore:
         self._seen: tuple[int, int, int] | None = None  # of the file: inode, size and time of the last change
         self._entries: Entries = {}
         self._lexicon: UserLexicon | None = None
+        self._reason = ""  # why the file could not be read the last time
         try:
-            self._refresh()
+            self._read()
         except DeepVoiceError as error:
             raise ConfigError(f"the lexicon {path} cannot be used: {error}") from None
 
@@ -67,8 +69,8 @@ class LexiconStore:
         return self._change({}, (word,))
 
     def _change(self, added: Mapping[str, Any], removed: tuple[str, ...]) -> Entries:
-        with self._lock, self._alone():
-            self._refresh()
+        with self._lock, self._saving(), self._alone():
+            self._read()
             for word in removed:
                 if word not in self._entries:
                     raise ApiError(404, f"the lexicon has no entry {word[:80]!r}", param="word", code="unknown_word")
@@ -80,6 +82,19 @@ class LexiconStore:
                 self._write(entries)
             self._take(entries)
             return dict(entries)
+
+    @contextlib.contextmanager
+    def _saving(self) -> Iterator[None]:
+        """Say what is wrong with the file when a change is not possible; nothing has been changed then."""
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            log("the lexicon cannot be saved", level=40, reason=reason)
+            message = f"the lexicon cannot be saved ({reason}); nothing was changed"
+            raise ApiError(507, message, code="not_saved") from None
+        except DeepVoiceError as error:
+            raise ApiError(409, f"{error}; until then it cannot be changed", code="unreadable_lexicon") from None
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -95,28 +110,35 @@ class LexiconStore:
             os.close(lock)
 
     def _refresh(self) -> None:
-        """Read the file again when it has changed."""
+        """Read the file again when it has changed. One that has become unreadable leaves the entries as they were."""
+        try:
+            self._read()
+            self._reason = ""
+        except DeepVoiceError as error:
+            if self._reason != str(error):
+                self._reason = str(error)
+                log("the lexicon cannot be read again; its last entries stay", level=40, reason=self._reason)
+
+    def _read(self) -> None:
+        """Read the file if it has changed. Raises TextError when that is not possible."""
         if self._path is None:
             return
         try:
             found = self._path.stat()
-        except FileNotFoundError:
-            self._seen = None
-            self._take({})
-            return
-        seen = (found.st_ino, found.st_size, found.st_mtime_ns)
-        if seen == self._seen:
-            return
-        try:
+            seen = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if seen == self._seen:
+                return
             table = tomllib.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except FileNotFoundError:
+            table, seen = {}, None
+        except (OSError, ValueError, RecursionError) as error:
             raise TextError(f"{self._path.name} cannot be read: {error}; mend or remove it") from None
         self._take(table)
         self._seen = seen
 
     def _take(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
         self._lexicon = UserLexicon.from_mapping(entries) if entries else None
+        self._entries = dict(entries)
 
     def _write(self, entries: Mapping[str, Any]) -> None:
         """Replace the file: a reader sees the old one or the new one."""

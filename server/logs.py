@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LOGGER = logging.getLogger("deepvoice.server")
-_OURS = ("deepvoice.server", "uvicorn", "uvicorn.error", "uvicorn.access", "wyoming")
+_OURS = ("deepvoice.server", "uvicorn", "uvicorn.error", "uvicorn.access", "wyoming", "asyncio")
 
 
 class JsonFormatter(logging.Formatter):

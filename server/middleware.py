@@ -13,10 +13,10 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepvoice.server.errors import ApiError, BrokenOffError
+from deepvoice.server.errors import ApiError, BrokenOffError, shown
 from deepvoice.server.logs import log
 from deepvoice.server.metrics import Metrics
-from deepvoice.server.settings import Settings
+from deepvoice.server.settings import Settings, hosts
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _OPEN = ("/", "/health", "/ready")  # paths without a key; so are those below /static/
@@ -52,6 +52,7 @@ class Gate:
         self._settings = settings
         self._state = state
         self._metrics = metrics
+        self._hosts = hosts(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request or WebSocket."""
@@ -64,9 +65,14 @@ class Gate:
         entry: dict[str, Any] = {"request_id": request_id}
         scope.setdefault("state", {})["log"] = entry
         if scope["type"] == "websocket":
+            if not self._known_host(headers):
+                await send({"type": "websocket.close", "code": 1008})
+                return
             self._require_key_later(scope, headers)
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # as GET; what is below the app leaves the body out
+            scope = {**scope, "method": "GET"}
         exchange = _Exchange(scope, receive, send, request_id, self._settings)
         started = time.perf_counter()
         self._state.requests += 1
@@ -90,6 +96,9 @@ class Gate:
 
     def _admit(self, scope: Scope, headers: Headers) -> None:
         path, settings = scope["path"], self._settings
+        if not self._known_host(headers):
+            message = f"this server is not {shown(headers.get('host', ''))}; the setting allowed_host names what it is"
+            raise ApiError(403, message, code="host_not_allowed", headers={"connection": "close"})
         if self._state.draining and path not in _QUIET:
             message = "the server is shutting down; send the request again"
             raise ApiError(503, message, code="shutting_down", headers={"retry-after": "2", "connection": "close"})
@@ -99,6 +108,14 @@ class Gate:
         if not self._open(scope) and not self._state.allows(bearer(headers)):
             message = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
             raise ApiError(401, message, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
+
+    def _known_host(self, headers: Headers) -> bool:
+        """Whether a request is addressed to this server, by a name without the port; browsers always say one."""
+        host = headers.get("host")
+        if host is None or not self._hosts:
+            return True
+        name = host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        return name.strip("[]").rstrip(".").lower() in self._hosts
 
     def _open(self, scope: Scope) -> bool:
         """Whether a request needs no key: the page, the probes, and the questions browsers ask before a request."""

@@ -11,24 +11,64 @@ from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from deepvoice.server.settings import Settings
 
 _SEND_BUFFER = 256 * 1024  # bytes the kernel may hold for a client; more would be speech that nobody listens to
 
 
-class LimitedProtocol(H11Protocol):
+class _Stalling:
+    """The part of a connection that drops a client which does not read for too long."""
+
+    stall_timeout = 30.0
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    _stall_timer: asyncio.TimerHandle | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop("_stall_timer")
+        super().connection_lost(exc)  # type: ignore[misc]
+
+    def pause_writing(self) -> None:
+        """Begin to wait: the client's buffers are full."""
+        super().pause_writing()  # type: ignore[misc]
+        self._stall_timer = self._stall_timer or self.loop.call_later(self.stall_timeout, self._drop)
+
+    def resume_writing(self) -> None:
+        """Forget about that: it reads again."""
+        self._stop("_stall_timer")
+        super().resume_writing()  # type: ignore[misc]
+
+    def _drop(self) -> None:
+        drop(self.transport)
+
+    def _stop(self, name: str) -> None:
+        timer = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)
+
+
+class LimitedSocket(_Stalling, WebSocketsSansIOProtocol):
+    """One WebSocket."""
+
+
+class LimitedProtocol(_Stalling, H11Protocol):
     """One connection; the limits are in seconds."""
 
     receive_timeout = 20.0
-    stall_timeout = 30.0
+    most_connections = 1000
     _head_timer: asyncio.TimerHandle | None = None
-    _stall_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the head of the first request."""
         super().connection_made(transport)
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        if len(self.connections) > self.most_connections:  # one with a request would get an answer that says so
+            self._drop()
+            return
+        limit_buffer(transport)
         self._head_timer = self.loop.call_later(self.receive_timeout, self._drop)
 
     def data_received(self, data: bytes) -> None:
@@ -40,38 +80,14 @@ class LimitedProtocol(H11Protocol):
             self._head_timer = self.loop.call_later(self.receive_timeout, self._drop)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers."""
+        """Stop the timer."""
         self._stop("_head_timer")
-        self._stop("_stall_timer")
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand over to the WebSocket."""
         self._stop("_head_timer")
         super().handle_websocket_upgrade(event)
-
-    def pause_writing(self) -> None:
-        """Drop a client that does not read for too long."""
-        super().pause_writing()
-        self._stall_timer = self._stall_timer or self.loop.call_later(self.stall_timeout, self._drop)
-
-    def resume_writing(self) -> None:
-        """Forget about that: it reads again."""
-        self._stop("_stall_timer")
-        super().resume_writing()
-
-    def _drop(self) -> None:
-        """Close at once; without lingering the kernel would go on to offer what it holds to a client that is stuck."""
-        sock = self.transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.transport.abort()
-
-    def _stop(self, name: str) -> None:
-        timer = getattr(self, name)
-        if timer is not None:
-            timer.cancel()
-            setattr(self, name, None)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP with an error object instead of a line of text."""
@@ -87,10 +103,27 @@ class LimitedProtocol(H11Protocol):
         self.transport.close()
 
 
-def make_protocol(receive_timeout: float, stall_timeout: float) -> type[LimitedProtocol]:
-    """Return a protocol class with these limits; uvicorn makes one object of it a connection."""
-    limits = {"receive_timeout": receive_timeout, "stall_timeout": stall_timeout}
-    return type("Protocol", (LimitedProtocol,), limits)
+def drop(transport: asyncio.WriteTransport) -> None:
+    """Close at once; without lingering the kernel would go on to offer what it holds to a client that is stuck."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None and sock.family != socket.AF_UNIX:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+def limit_buffer(transport: asyncio.BaseTransport) -> None:
+    """Keep the kernel from taking much more than the client reads."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+
+
+def make_protocols(settings: Settings) -> tuple[type[LimitedProtocol], type[LimitedSocket]]:
+    """Return protocol classes with the limits of the settings; uvicorn makes one object a connection."""
+    stall = {"stall_timeout": settings.stall_timeout}
+    # Room beyond the requests that may be under way, for those that are told so, and for probes.
+    limits = {"receive_timeout": settings.receive_timeout, "most_connections": 2 * settings.max_connections, **stall}
+    return type("Protocol", (LimitedProtocol,), limits), type("Socket", (LimitedSocket,), stall)
 
 
 def error_bytes(message: str, kind: str, code: str) -> bytes:

@@ -12,6 +12,7 @@ from deepvoice.errors import DeepVoiceError
 from deepvoice.pipeline import Voice
 from deepvoice.server import schemas
 from deepvoice.server.answers import SpeechAnswer, speech_error
+from deepvoice.server.bridge import ClientLeftError
 from deepvoice.server.engine import ALIASES, DEFAULT, Engine, ServedVoice
 from deepvoice.server.errors import ApiError, ErrorBody, shown
 from deepvoice.server.lexicon import LexiconStore
@@ -69,24 +70,27 @@ class Context:
         names = [name for name in (*unknown, *more) if name.isascii() and name.isidentifier() and len(name) <= 64]
         return {"x-ignored-fields": ", ".join(names[:_NAMED])} if names else {}
 
-    def text_options(self, request: schemas.Reading) -> dict[str, Any]:
+    async def text_options(self, request: schemas.Reading) -> dict[str, Any]:
         """Return the keywords about how the text is read, those that differ from the defaults."""
-        options = self.lexicon_option(request.lexicon)
+        options = await self.lexicon_option(request.lexicon)
         if request.ssml:
             options["ssml"] = True
         if not request.normalize:
             options["normalize"] = False
         return options
 
-    def lexicon_option(self, entries: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the keyword for the server's lexicon and the request's own entries, if there are any."""
-        lexicon = self.lexicon.merged(entries)
+    async def lexicon_option(self, entries: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the keyword for the server's lexicon and the request's own entries, if there are any.
+
+        In a thread: entries are parsed, and the server's may have to be read from a file that someone is changing.
+        """
+        lexicon = await self.engine.call(lambda: self.lexicon.merged(entries))
         return {} if lexicon is None else {"lexicon": lexicon}
 
-    def options(self, request: schemas.Manner) -> dict[str, Any]:
+    async def options(self, request: schemas.Manner) -> dict[str, Any]:
         """Return the keywords of `Voice.stream`."""
         manner = request.model_dump(include={"speed", "pitch", "volume", "seed", "lead_in"})
-        return {**manner, **self.text_options(request)}
+        return {**manner, **await self.text_options(request)}
 
 
 def context(request: Request) -> Context:
@@ -107,6 +111,14 @@ def log_entry(request: Request, text: str) -> dict[str, Any]:
     return entry
 
 
+def gone(request: Request) -> Response:
+    """Count a client that left before its answer; nobody reads what is returned."""
+    have = context(request)
+    have.engine.metrics.cancellations.inc()
+    request.scope["state"]["log"]["cancelled"] = True
+    return Response(status_code=499)  # as nginx has it
+
+
 @router.post("/v1/audio/speech", responses=_SPEECH, response_class=Response)
 async def speech(body: schemas.SpeechRequest, request: Request, have: In) -> Response:
     """Speak a text."""
@@ -117,7 +129,7 @@ async def speech(body: schemas.SpeechRequest, request: Request, have: In) -> Res
     task = Task(
         voice=voice,
         text=body.input,
-        options=have.options(body),
+        options=await have.options(body),
         format=body.response_format,
         sample_rate=body.sample_rate,
         times=body.timestamps,
@@ -165,18 +177,19 @@ def _voice(name: str, voice: Voice, alias_of: str | None) -> schemas.VoiceEntry:
     return schemas.VoiceEntry(id=name, name=name, language=language, sample_rate=voice.sample_rate, alias_of=alias_of)
 
 
-@router.post("/v1/phonemes")
-async def phonemes(body: schemas.TextRequest, request: Request, response: Response, have: In) -> schemas.Phonemes:
+@router.post("/v1/phonemes", response_model=schemas.Phonemes)
+async def phonemes(body: schemas.TextRequest, request: Request, response: Response, have: In) -> Any:
     """Show how a text will be pronounced, and what is normalised, guessed and dropped."""
     voice = have.voice(body, body.input)
     response.headers.update(have.ignored(body))
     log_entry(request, body.input)
-    options = have.text_options(body)
+    options = await have.text_options(body)
     try:
-        async with have.engine.turns.turn():
-            found = await have.engine.call(lambda: voice.voice.analyse(body.input, **options))
+        found = await have.engine.call_in_turn(lambda: voice.voice.analyse(body.input, **options), request.receive)
     except DeepVoiceError as error:
         raise speech_error(error) from None
+    except ClientLeftError:
+        return gone(request)
     return schemas.Phonemes(
         sentences=[
             schemas.PhonemeSentence(

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 
 import uvicorn
@@ -18,8 +19,8 @@ from deepvoice.server.app import create_app
 from deepvoice.server.engine import Voices
 from deepvoice.server.logs import configure, log
 from deepvoice.server.middleware import ServerState
-from deepvoice.server.protocol import make_protocol
-from deepvoice.server.settings import Settings
+from deepvoice.server.protocol import make_protocols
+from deepvoice.server.settings import Settings, split_address
 
 _SWITCH_SECONDS = 0.001  # how long a thread may keep Python to itself: the event loop must not wait for many
 _BACKLOG = 2048
@@ -71,10 +72,11 @@ def make_server(app: ASGIApp, settings: Settings, state: ServerState, uds: str |
 
     uds: path of a local socket to listen on, for a worker; None leaves it to the caller of `serve`
     """
+    protocol, socket_protocol = make_protocols(settings)
     config = uvicorn.Config(
         app,
-        http=make_protocol(settings.receive_timeout, settings.stall_timeout),
-        ws="websockets-sansio",
+        http=protocol,
+        ws=socket_protocol,
         ws_max_size=settings.max_body,
         uds=uds,
         lifespan="on" if isinstance(app, FastAPI) else "off",
@@ -94,6 +96,9 @@ def serve(settings: Settings, voices: Voices | None = None) -> None:
     """Serve until a signal comes. Raises ConfigError or VoiceError for what is wrong at the start."""
     configure(settings.log_level, settings.log_text)
     voices = voices or Voices.load(settings.voice)
+    if settings.wyoming:  # whose server starts later, where an error could not be told as one
+        host, port = split_address(settings.wyoming)
+        listen(replace(settings, host=host, port=port)).close()
     with contextlib.closing(listen(settings)) as sock, quick_switches():
         app = create_app(settings, voices)
         address = sock.getsockname()

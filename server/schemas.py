@@ -2,9 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-Format = Literal["mp3", "opus", "aac", "flac", "wav", "pcm", "ogg"]
+Format = Annotated[
+    Literal["mp3", "opus", "aac", "flac", "wav", "pcm", "ogg"],
+    BeforeValidator(lambda name: name.lower() if isinstance(name, str) else name),  # some clients write MP3
+]
 SampleRate = Literal[8000, 16000, 22050, 24000, 44100, 48000]
 MAX_NAME = 256  # characters of a model or voice name
 MAX_INSTRUCTIONS = 4096

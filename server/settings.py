@@ -27,6 +27,9 @@ class Settings:
     voice: tuple[str, ...] = _setting((), "voice to serve, by name or folder; repeatable; default: all of the package")
     api_key: tuple[str, ...] = _setting((), "key that clients must send as a bearer token; repeatable")
     cors_origin: tuple[str, ...] = _setting((), "web origin that may call the API from a browser, or *; repeatable")
+    allowed_host: tuple[str, ...] = _setting(
+        (), "host name that requests may be addressed to, or *; repeatable; default: this machine's names, or any"
+    )
     workers: int = _setting(1, "worker processes; more than 1 adds a front process", 1, 256)
     threads: int = _setting(0, "threads that run the networks, in each worker; 0: one per core", 0, 256)
     slots: int = _setting(16, "requests whose samples are computed together, in each worker", 1, 256)
@@ -61,6 +64,24 @@ class Settings:
             raise ConfigError(f"the folder of the lexicon {self.lexicon!r} does not exist; create it first")
 
 
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def hosts(settings: Settings) -> frozenset[str]:
+    """Return the names that a request may be addressed to; empty for any.
+
+    A server that only this machine can reach answers only to this machine's names: otherwise a web page whose own name
+    is made to point here could use it as its own (DNS rebinding). Elsewhere the names are not known, so any is taken.
+    """
+    names = {name.lower().strip("[]") for name in settings.allowed_host}
+    if "*" in names:
+        return frozenset()
+    listens = settings.host.lower().strip("[]")
+    if not names and listens not in _LOOPBACK and not listens.startswith("127."):
+        return frozenset()
+    return frozenset((*names, *_LOOPBACK, listens))
+
+
 def split_address(address: str) -> tuple[str, int]:
     """Return host and port of HOST:PORT; raises ConfigError."""
     host, _, port = address.rpartition(":")
@@ -72,17 +93,22 @@ def split_address(address: str) -> tuple[str, int]:
 def settings_from(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Return settings from flags (those that are not None) over DEEPVOICE_* variables over the defaults.
 
-    Lists are separated by commas in variables. Raises ConfigError that names the variable.
+    Lists are separated by commas. Raises ConfigError that names the variable.
     """
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     for item in fields(Settings):
         variable = f"DEEPVOICE_{item.name.upper()}"
         if flags is not None and flags.get(item.name) is not None:
-            values[item.name] = flags[item.name]
+            given = flags[item.name]
+            values[item.name] = _listed(",".join(given)) if isinstance(item.default, tuple) else given
         elif environment.get(variable, "").strip():
             values[item.name] = _convert(variable, environment[variable].strip(), item.default)
     return Settings(**values)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _convert(variable: str, text: str, default: Any) -> Any:
@@ -91,7 +117,7 @@ def _convert(variable: str, text: str, default: Any) -> Any:
             return text.lower() in _TRUE
         raise ConfigError(f"{variable} is {text!r}; expected true or false")
     if isinstance(default, tuple):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return _listed(text)
     if isinstance(default, str):
         return text
     try:

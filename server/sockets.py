@@ -12,12 +12,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, WebSocket
 from pydantic import Field, TypeAdapter, ValidationError
+from starlette.types import Message as WireMessage
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from deepvoice.errors import DeepVoiceError
 from deepvoice.server import schemas
 from deepvoice.server.answers import speech_error, times
-from deepvoice.server.bridge import AbandonedError
+from deepvoice.server.bridge import AbandonedError, ClientLeftError, while_connected
 from deepvoice.server.errors import ApiError, validation_error
 from deepvoice.server.logs import log
 from deepvoice.server.routes import Context
@@ -68,8 +69,8 @@ async def speech_socket(socket: WebSocket) -> None:
     await socket.accept()
     outcome = "ok"
     try:
-        await _Conversation(socket, have).run()
-    except (WebSocketDisconnect, AbandonedError):
+        await _converse(socket, have)
+    except (WebSocketDisconnect, AbandonedError, ClientLeftError):
         have.engine.metrics.cancellations.inc()
         outcome = "left"
     except ApiError as error:
@@ -85,11 +86,59 @@ async def speech_socket(socket: WebSocket) -> None:
         await socket.close()
 
 
+async def _converse(socket: WebSocket, have: Context) -> None:
+    """Hold a conversation to its end, or until its time is over."""
+    inbox, limit = _Inbox(socket, have.settings.max_body), have.settings.request_timeout
+    try:
+        async with while_connected(inbox.receive), asyncio.timeout(limit):
+            await _Conversation(socket, inbox, have).run()
+    except TimeoutError:
+        raise ApiError(504, f"the conversation did not end within {limit:g} seconds", code="timeout") from None
+    except ClientLeftError:
+        if inbox.is_full:
+            message = f"more than {have.settings.max_body} bytes came before they could be taken"
+            raise ApiError(413, message, code="body_too_large") from None
+        raise
+
+
+class _Inbox:
+    """The client's messages, read as they come: it is noticed that it leaves, whatever the conversation waits for."""
+
+    def __init__(self, socket: WebSocket, limit: int) -> None:
+        """Read from a socket; `limit` is how many bytes may wait to be taken."""
+        self._socket = socket
+        self._limit = limit
+        self._messages: asyncio.Queue[str] = asyncio.Queue()
+        self._size = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more waits than may."""
+        return self._size > self._limit
+
+    async def receive(self) -> WireMessage:
+        """Read a message; one that says so when there will be no more."""
+        received = await self._socket.receive()
+        if received["type"] == "websocket.disconnect":
+            return {"type": "http.disconnect"}
+        text = received.get("text") or ""  # a binary message is as wrong as an empty one
+        self._size += len(text)
+        self._messages.put_nowait(text)
+        return {"type": "http.disconnect" if self.is_full else "http.request"}
+
+    async def take(self) -> str:
+        """Return the next message."""
+        text = await self._messages.get()
+        self._size -= len(text)
+        return text
+
+
 class _Conversation:
     """One connection: messages come in and audio goes out at the same time."""
 
-    def __init__(self, socket: WebSocket, have: Context) -> None:
+    def __init__(self, socket: WebSocket, inbox: _Inbox, have: Context) -> None:
         self._socket = socket
+        self._inbox = inbox
         self._have = have
 
     async def run(self) -> None:
@@ -102,7 +151,7 @@ class _Conversation:
         if self._have.state.draining:
             raise ApiError(503, "the server is shutting down", code="shutting_down")
         voice = self._have.engine.voice(start.voice_name)
-        options = self._have.options(start)
+        options = await self._have.options(start)
         async with self._have.engine.turns.turn():
             try:
                 session = TextSession(
@@ -125,19 +174,18 @@ class _Conversation:
 
     async def _exchange(self, session: TextSession) -> None:
         """Read and send until the end; the first side that fails ends both."""
-        async with asyncio.timeout(self._have.settings.request_timeout):
-            reader = asyncio.create_task(self._read(session))
-            sender = asyncio.create_task(self._send(session))
-            try:
-                await asyncio.wait({reader, sender}, return_when=asyncio.FIRST_EXCEPTION)
-                for task in (reader, sender):
-                    if task.done() and task.exception() is not None:
-                        task.result()
-                await sender
-            finally:
-                for task in (reader, sender):
-                    task.cancel()
-                await asyncio.gather(reader, sender, return_exceptions=True)
+        reader = asyncio.create_task(self._read(session))
+        sender = asyncio.create_task(self._send(session))
+        try:
+            await asyncio.wait({reader, sender}, return_when=asyncio.FIRST_EXCEPTION)
+            for task in (reader, sender):
+                if task.done() and task.exception() is not None:
+                    task.result()
+            await sender
+        finally:
+            for task in (reader, sender):
+                task.cancel()
+            await asyncio.gather(reader, sender, return_exceptions=True)
 
     async def _read(self, session: TextSession) -> None:
         """Take text until the end, and afterwards only notice whether the client leaves."""
@@ -172,13 +220,11 @@ class _Conversation:
         limit = self._have.settings.stall_timeout
         try:
             async with asyncio.timeout(limit if wait else None):
-                received = await self._socket.receive()
+                text = await self._inbox.take()
         except TimeoutError:
             raise ApiError(408, f"no message came for {limit:g} seconds", code="timeout") from None
-        if received["type"] == "websocket.disconnect":
-            raise WebSocketDisconnect(received.get("code", 1006))
         try:
-            return Message.validate_python(json.loads(received.get("text") or ""))
+            return Message.validate_python(json.loads(text))
         except ValidationError as error:
             raise validation_error(error, skip=1) from None
         except (ValueError, RecursionError):

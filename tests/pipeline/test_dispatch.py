@@ -125,8 +125,16 @@ def steps():
     made.let_go()
 
 
+class Plan(str):
+    """The name of a sentence, with its length."""
+
+    num_samples = 0
+
+
 def submit(dispatcher, name, frames=8, urgent=True):
-    return dispatcher.submit(name, None, 1, frames, urgent=urgent)
+    plan = Plan(name)
+    plan.num_samples = frames
+    return dispatcher.submit(plan, None, 1, frames, urgent=urgent)
 
 
 def started(steps):
@@ -148,6 +156,23 @@ def test_batches_take_what_waits_and_first_sounds_go_first(steps):
     assert steps.calls[:3] == [["a"], ["b"], ["c"]]  # one sentence of a batch may be new
     assert "later" in steps.calls[3]  # then whoever has least to read
     assert batches == Counter(map(len, steps.calls)) and batches[2] > batches[1]
+
+
+def test_sentences_that_nobody_waits_for_begin_only_when_there_is_room(steps):
+    """Room is for one sentence at a time here; the order is that of the readers, and every sentence is made."""
+    steps.let_go()
+    with Dispatcher(steps, slots=1, ahead_seconds=0.1) as dispatcher:
+        jobs = [submit(dispatcher, "first", 150)]
+        jobs += [submit(dispatcher, str(number), 150, urgent=False) for number in range(6)]
+        while dispatcher.stats().paused < 1:
+            steps.called.acquire(timeout=WAIT)
+        assert {name for names in steps.calls for name in names} == {"first"}
+        assert [sum(map(len, job)) for job in reversed(jobs)] == [150] * 7
+        jobs[0].cancel()
+        last = submit(dispatcher, "last", 150, urgent=False)
+        while dispatcher.stats().paused < 1:
+            steps.called.acquire(timeout=WAIT)
+        assert sum(map(len, last)) == 150
 
 
 def test_errors_reach_the_sentence_they_belong_to(steps):

@@ -85,7 +85,7 @@ def occupy(server, connection, key):
     """Take the only place of a server: ask for a long text and read nothing."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     body = json.dumps({**SPEECH, "input": "The ferry leaves at dawn. " * 150, "response_format": "pcm"})
-    head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n"
+    head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n"
     connection.sendall(f"{head}content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode())
     assert connection.recv(100).startswith(b"HTTP/1.1 200")
 

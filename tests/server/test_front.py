@@ -62,8 +62,8 @@ class Fleet:
         connection = socket.create_connection(("127.0.0.1", httpx.URL(self.url).port), timeout=60)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         body = json.dumps(LONG)
-        head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n"
-        connection.sendall(f"{head}content-type: application/json\r\n\r\n{body}".encode())
+        head = f"POST /v1/audio/speech HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+        connection.sendall(f"{head}connection: close\r\ncontent-type: application/json\r\n\r\n{body}".encode())
         return connection
 
     def stop(self):

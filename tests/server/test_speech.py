@@ -39,6 +39,7 @@ def decode(data):
 @pytest.mark.parametrize("name", MAGIC)
 def test_every_format_is_what_its_content_type_says(server, name):
     answer = server.post(response_format=name)
+    assert server.post(response_format=name.upper()).headers["content-type"] == answer.headers["content-type"]
     magic, kind = MAGIC[name]
     assert answer.status_code == 200
     assert answer.content.startswith(magic)
