@@ -33,7 +33,7 @@ from deepvoice.voice import TEXT, VoiceFolder, VoiceManifest, load_voice
 if TYPE_CHECKING:
     from deepvoice.dispatch import Dispatcher
 
-_TEXTS = 8  # texts that speak_many reads at a time
+_TEXTS = 16  # texts that speak_many reads at a time: one batch of the dispatcher; 8 were 2 % to 11 % slower
 
 
 class Voice:
