@@ -12,6 +12,7 @@ a few are timed and scaled to a second of sound.
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import time
@@ -48,7 +49,7 @@ class TorchNet:
     def compress(self, values: torch.Tensor) -> torch.Tensor:
         """Mu-law companding."""
         magnitude = (values.abs() * self.shape.code_scale).clamp(max=1.0)
-        return torch.sign(values) * torch.log1p((self.shape.levels - 1) * magnitude) / np.log(self.shape.levels)
+        return torch.sign(values) * torch.log1p((self.shape.levels - 1) * magnitude) / math.log(self.shape.levels)
 
     def views(self, signal: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
         """The last samples in the three forms that the network is given, along the last axis."""
