@@ -41,7 +41,7 @@ PLAIN = _table(
     "pkg=package pc=piece pcs=pieces sched=scheduled "
     "reg=registered gal=gallons qt=quarts pg=page pgs=pages "
     "cert=certificate conf=conference proc=proceedings jour=journal rpt=report supp=supplement corp=corporation "
-    "v=versus b=born d=died c=circa r=reigned mts=mountains is=islands"
+    "lat=latitude agg=aggregate v=versus b=born d=died c=circa r=reigned mts=mountains is=islands"
 )
 _STATE_NAMES = _table(
     "ala=alabama ariz=arizona ark=arkansas calif=california colo=colorado conn=connecticut del=delaware fla=florida "
@@ -63,7 +63,7 @@ ABBREVIATED = frozenset(["deg", *TITLES, *STREETS, *PLAIN, *_STATES.split(), *_S
 # Words in their own right, which end sentences too: an abbreviation only before a digit ...
 _BEFORE_DIGIT = frozenset(
     "no nos p pp pt pts fl is b d c r op eq eqs app ch chap sec fig figs vol vols bk ed est para paras rm pg pgs ref "
-    "refs ext ver art sc rt min max temp reg".split()
+    "refs ext ver lat agg art sc rt min max temp reg".split()
 )
 # ... only before a capital or a digit ...
 _BEFORE_NAME = frozenset("al col rep gen sen det hon fr amb brig adm v ste mt ft".split())
@@ -84,6 +84,7 @@ _COMPASS |= {"SE": "southeast", "SW": "southwest"}
 _STREET_WORDS = "St|Ave|Blvd|Rd|Ln|Dr|Ct|Pl|Sq|Street|Avenue|Boulevard|Road|Lane|Drive|Court|Place|Way|Square"
 SLASHED = {"w/o": "without", "w/": "with", "b/c": "because", "c/o": "care of", "a/c": "AC", "n/a": "NA", "i/o": "IO"}
 SLASHED |= {"w/in": "within", "r/c": "RC", "tcp/ip": "TCPIP", "km/h": "kilometers per hour", "m/s": "meters per second"}
+SLASHED |= {"y/y": "year over year", "q/q": "quarter over quarter", "m/m": "month over month", "s/he": "she or he"}
 
 _ABBREVIATIONS = frozenset(["st", "dr", *TITLES, *STREETS, *PLAIN, *_STATE_NAMES, *BOOKS])
 
@@ -102,6 +103,8 @@ _TO_NEXT = re.compile(r"\.?(\s?[-–]\s?)([A-Z][a-z]{2,8})(?![A-Za-z])")
 _DAY_BEFORE_DATE = re.compile(r"\.?,?\s+(?:\d|[A-Z][a-z]{2,8}\.?\s\d)")
 _ON_STREET = re.compile(rf"\.?\s(?:[A-Z][a-z]+\s|\d+(?:st|nd|rd|th)\s){{1,3}}(?:{_STREET_WORDS})\b")
 _AFTER_STREET_WORD = re.compile(rf"(?:{_STREET_WORDS})\.?,?\s$")
+_WINDS = frozenset("wind winds facing heading headed bearing due kilometers miles blowing".split())
+_DIRECTED = re.compile(r"\s(?:winds?|corner|quadrant|side|coast|breeze|quarter|slope|suburbs?|of)\b(?!\sthe\sUS\b)")
 _STATE = re.compile(r"[A-Z][a-z]+,?\s$")
 _AFTER_STATE = re.compile(r"(?=[.,;:!?)\"']|$|\s(?:is|was|has|and|on|in|to|for|at|where)\b|\s\d{5}(?!\d))")
 
@@ -112,7 +115,7 @@ def read_slashed(scanner: Scanner, word: str, end: int) -> bool:
     if text[end : end + 1] != "/" or not scanner.options.reads("abbreviation"):
         return False
     match = re.compile(r"/[A-Za-z]*").match(text, end)
-    if not match or text[match.end() : match.end() + 1] in ("/", ".", "_"):
+    if not match or re.compile(r"[/_]|\.\w").match(text, match.end()):
         return False
     spoken = SLASHED.get(word.lower() + match.group().lower())
     if spoken is None or (scanner.before not in ("", " ", "(") and spoken != "TCPIP"):
@@ -131,6 +134,8 @@ def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
     if len(word) <= 2 and word.isupper() and _read_place(scanner, word, end, dot):
         return True
     if key in ("st", "dr") and word[0].isupper() and len(word) == 2:
+        if word == "DR" and not dot and not scanner.shouted:
+            return False  # "TL;DR"
         return reads("title") and _read_saint_or_street(scanner, word, end, dot)
     if (
         capital_stop(word, dot)
@@ -145,9 +150,27 @@ def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
         return True
     for kind, table in (("title", TITLES), ("street", STREETS), ("abbreviation", PLAIN)):
         if key in table and reads(kind) and _abbreviates(scanner, word, end, dot, kind):
-            scanner.say(table[key], end + dot)
+            scanner.say(_in_place(scanner, key, end) or table[key], end + dot)
             return True
     return False
+
+
+def _abbreviates_here(scanner: Scanner, key: str, capital: bool, end: int) -> bool:
+    """Tell whether "Roe v. Wade", "Pt. Reyes", "Eq. (2)" and "$1.19 est." abbreviate, though no number follows."""
+    if key == "v":
+        return not capital and _BEFORE_CAPITAL.match(scanner.text, end) is not None and bool(scanner.words)
+    if key == "pt":
+        return capital and _STOP_BEFORE_NAME.match(scanner.text, end) is not None
+    if key == "est":
+        return scanner.number_end in (scanner.position, scanner.position - 1)
+    return scanner.text.startswith(" (", end + 1)
+
+
+def _in_place(scanner: Scanner, key: str, end: int) -> str:
+    """Return what an abbreviation of two readings stands for here, "" for the one of its table."""
+    if key == "est" and not _BEFORE_YEAR.match(scanner.text, end):
+        return "estimated"
+    return "point" if key == "pt" and not _BEFORE_NUMBER.match(scanner.text, end) else ""
 
 
 def capital_stop(word: str, dot: bool) -> bool:
@@ -171,10 +194,10 @@ def _abbreviates(scanner: Scanner, word: str, end: int, dot: bool, kind: str) ->
             return capital and _AFTER_CAPITAL.search(text, max(0, scanner.position - 24), scanner.position) is not None
         return key in _NEVER_STOPPED or (key in BARE and capital)
     before_number = _BEFORE_NUMBER.match(text, end) is not None
+    if key == "v" or (key in ("pt", "eq", "eqs", "est") and not before_number):
+        return _abbreviates_here(scanner, key, capital, end)
     if kind == "title" and key == "sec":
         return capital and _STOP_BEFORE_NAME.match(text, end) is not None and not before_number
-    if key == "v":
-        return not capital and _BEFORE_CAPITAL.match(text, end) is not None and bool(scanner.words)
     if key in _CAPITALISED and not capital:
         return False
     if key in _LOWER:
@@ -205,6 +228,9 @@ def _read_place(scanner: Scanner, word: str, end: int, dot: bool) -> bool:
     if not scanner.options.reads("street") or not position:
         return False
     recent = text[max(0, position - 24) : position]
+    if len(word) == 2 and word in _COMPASS and _points(scanner, end):
+        scanner.say(_COMPASS[word], end)
+        return True
     if word in _COMPASS:
         after_street = _AFTER_STREET_WORD.search(recent) is not None
         numbered = recent[-2:-1].isdigit() and _ON_STREET.match(text, end) is not None
@@ -220,6 +246,12 @@ def _read_place(scanner: Scanner, word: str, end: int, dot: bool) -> bool:
             scanner.say(say.spell_digits(zip_code[1]) + extra, zip_code.end())
         return True
     return False
+
+
+def _points(scanner: Scanner, end: int) -> bool:
+    """Tell whether two letters such as NW are a direction, by the words beside them."""
+    cued = bool(scanner.words) and scanner.words[-1] in _WINDS
+    return cued or _DIRECTED.match(scanner.text, end) is not None
 
 
 def _ends_place(word: str, text: str, end: int) -> bool:
@@ -249,17 +281,17 @@ def read_month(scanner: Scanner, word: str, end: int) -> bool:
         stop = day.end(2)
         if day[2] and int(day[1]) < int(day[2]) <= 31:
             spoken += f" to {say.ordinal(day[2])}"
+            stop = _end_of_day(scanner.text, stop)
         else:
-            stop = _end_of_day(scanner.text, day)
+            stop = _end_of_day(scanner.text, day.end(1))
         scanner.say(spoken, stop)
         scanner.after_date = True
         return True
     return _read_span(scanner, word, end, name or DAYS.get(lower, ""), bool(name))
 
 
-def _end_of_day(text: str, day: re.Match[str]) -> int:
-    """Return the end of the day of the month without the rest of a range."""
-    end = day.end(1)
+def _end_of_day(text: str, end: int) -> int:
+    """Return the end of a day of the month with the ending of an ordinal."""
     return end + 2 if text[end : end + 2].lower() in ("st", "nd", "rd", "th") else end
 
 

@@ -3,6 +3,7 @@
 import re
 
 from deepvoice.text import numbers as say
+from deepvoice.text.names import STATES
 from deepvoice.text.rules import Context, Reading, Rule, compiled, counts, following_word, split_pairs
 from deepvoice.text.vocabulary import (
     BIBLE_BOOKS,
@@ -34,7 +35,10 @@ def _vanity_number(match: re.Match[str], context: Context) -> Reading | None:
 
 
 def _pair(match: re.Match[str], context: Context) -> Reading | None:
-    """Read "ISSN 0028-0836" digit by digit."""
+    """Read "ISSN 0028-0836" digit by digit, and "No. 104-191" without "to"."""
+    if compiled(r"\b[Nn]o\. ?$").search(context.text, max(0, match.start() - 5), match.start()):
+        parts = [split_pairs(part) if len(part) < 5 else say.spell_digits(part) for part in match.groups()]
+        return Reading(" ".join(parts), match.end())
     if not any(word in CODE_WORDS for word in context.before[-3:]) and context.last not in ("I S S N", "i s s n"):
         return None
     return Reading(f"{say.spell_digits(match[1])} , {say.spell_digits(match[2])}", match.end())
@@ -115,6 +119,23 @@ def _ratio(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"{say.cardinal(match[1])} to {say.cardinal(match[2])}", match.end())
 
 
+def _channel(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "8/7c": on television at eight, seven in the central zone."""
+    return Reading(f"{say.cardinal(match[1])} {say.cardinal(match[2])} central", match.end())
+
+
+def _wireless(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "802.11ax" and the other standards of the family."""
+    number, letters = match.groups()
+    if number not in ("1", "3", "11", "15") or not (letters or number == "11" or context.last in ("ieee", "i e e e")):
+        return None
+    return Reading(f"eight oh two dot {say.cardinal(number)} {' '.join(letters.upper())}".strip(), match.end())
+
+
+def _chat(match: re.Match[str], context: Context) -> Reading | None:
+    return Reading({"2": "to", "4": "for"}[match[1][0]] + _CHAT_ENDS[match[1][1:]], match.end())
+
+
 def special_integer(digits: str, end: int, context: Context) -> str:
     """Read an integer that is a code, a room, an emergency number or has a leading zero; "" for an ordinary one."""
     recent = context.before[-4:]
@@ -127,6 +148,9 @@ def special_integer(digits: str, end: int, context: Context) -> str:
     if ending and len(digits) == 4 and not "1100" <= digits <= "2099":
         return say.spell_digits(digits)  # of a card or an account
     if digits in EMERGENCY_NUMBERS and (context.last in CALL_WORDS or following in CALL_WORDS):
+        return say.spell_digits(digits)
+    state = compiled(r"\b([A-Z]{2}) $").search(context.text, max(0, end - len(digits) - 4), end - len(digits))
+    if len(digits) == 5 and state and state[1] in STATES:
         return say.spell_digits(digits)
     if len(digits) in (3, 4) and context.last in ROOM_WORDS:
         return split_pairs(digits)
@@ -166,6 +190,7 @@ _STREET = (
     r" (?:[NSEW]\.? |North |South |East |West )?(?:[A-Z][a-z]+ |\d{1,3}(?:st|nd|rd|th) ){1,3}"
     r"(?:St|Ave|Blvd|Rd|Ln|Dr|Ct|Pl|Hwy|Pkwy|Street|Avenue|Boulevard|Road|Lane|Drive|Court|Place|Way|Terrace)\b"
 )
+_CHAT_ENDS = {"nite": "night", "day": "day", "moro": "morrow", "morrow": "morrow", "ever": "ever"}
 PHONE = Rule("phone", r"(?:\d{1,3}[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?![\d-])", _phone_number)
 SHORT_PHONE = Rule("phone", r"(\d{3})-\d{4}(?![\d-])", _short_phone_number)
 LOCAL_PHONE = Rule("phone", r"0\d{2,4}(?:[ -]\d{3,6}){1,2}(?![\d-])", _phone_number)
@@ -180,4 +205,7 @@ DOTTED = Rule("version", r"\d++(?:\.\d++){2,}+", _dotted)
 VERSION = Rule("version", r"(\d{1,4})\.(\d{1,4})(?![\d])(?!\.\d)", _version)
 HEXADECIMAL = Rule("code", r"0[xX]([0-9A-Fa-f]{1,16})(?![A-Za-z0-9])", _hexadecimal)
 VERSE = Rule("code", r"(\d{1,3}):(\d{1,3})(?![\d:])", _verse)
-RATIO = Rule("math", r"(\d{1,4})\s?:\s?(\d{1,4})(?![\d:])", _ratio)
+RATIO = Rule("math", r"(\d{1,4})(?::|\s:\s)(\d{1,4})(?![\d:])", _ratio)
+CHANNEL = Rule("time", r"(\d{1,2})/(\d{1,2})c(?![A-Za-z0-9])", _channel)
+WIRELESS = Rule("code", r"802\.(\d{1,2})([a-z]{0,2})(?![A-Za-z0-9]|\.\d)", _wireless)
+CHAT = Rule("abbreviation", r"(2nite|2day|2moro|2morrow|4ever)(?![A-Za-z0-9])", _chat)

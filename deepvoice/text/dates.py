@@ -1,5 +1,6 @@
 """Dates, years, decades and clock times."""
 
+import math
 import re
 
 from deepvoice.text import numbers as say
@@ -89,7 +90,8 @@ def _day_in_year(match: re.Match[str], context: Context) -> Reading | None:
     if following == "of" or counts(following) or "=" in context.text:
         return None
     month, day = in_order(match[1], match[2], context.options.dates)
-    usual = day <= 12 or day in (16, 20, 24)  # denominators
+    lowest = math.gcd(int(match[1]), int(match[2])) == 1
+    usual = day <= 12 or (lowest and day in (16, 20, 24))  # denominators
     if context.last not in DATE_CUES and (usual or context.last in ("and", "plus", "minus", "times", "equals")):
         return None
     return _reading(spoken_date(month, day, ""), match.end())
@@ -187,7 +189,7 @@ def clock(hour: str, minute: str, second: str | None, half: str | None, *, o_clo
         if not half and o_clock:
             spoken = f"{spoken} o'clock" if 1 <= int(hour) <= 12 else f"{spoken} hundred"
     else:
-        spoken = f"{say.cardinal(hour)} {say.pair(minute) if minute != '00' else 'hundred'}"
+        spoken = f"{say.cardinal(hour)} {say.pair(minute) if minute != '00' or second else 'hundred'}"
         if second:
             spoken += f" {say.pair(second)}"
     return f"{spoken} {half[0].upper()}M" if half else spoken

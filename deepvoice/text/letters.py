@@ -4,9 +4,10 @@ import re
 
 from deepvoice.text.abbreviations import read_abbreviation, read_dotted, read_month, read_slashed
 from deepvoice.text.capitals import among_capitals, read_capitals, read_roman
+from deepvoice.text.chemistry import is_formula
 from deepvoice.text.hygiene import GREEK_NAMES
 from deepvoice.text.money import read_money
-from deepvoice.text.names import MIXED_CASE
+from deepvoice.text.names import CHAT, MIXED_CASE
 from deepvoice.text.scanner import Scanner
 from deepvoice.text.units import UNIT_WORDS, UNITS
 from deepvoice.text.vocabulary import CURRENCY_CODES, CURRENCY_PREFIXES
@@ -21,6 +22,7 @@ _WORD = re.compile(r"[^\W\d_²³]+(?:'[^\W\d_²³]+)*")  # \d does not have the 
 _DOTTED = re.compile(
     r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|LL\.[DBM]\.?|[BM]\.Sc\.?|[A-Z]\.[A-Z](?![A-Za-z])"
 )
+_CHAT_EIGHT = re.compile(r"(?:gr8|l8r|l8|m8|w8|b4)(?![A-Za-z0-9])")
 _STANDS_FOR = re.compile(r"\s(?:is|stands) for\b")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -39,6 +41,10 @@ def read_letters(scanner: Scanner) -> None:
         if dotted:
             _read_dotted(scanner, dotted.group(), dotted.end())
             return
+    eight = _CHAT_EIGHT.match(text, position) if text[position] in "glmwhb" and not scanner.before.isalnum() else None
+    if eight and scanner.options.reads("abbreviation"):
+        scanner.say(CHAT[eight.group()], eight.end())
+        return
     match = _WORD.match(text, position)
     if match is None:  # a letter that is no word character cannot occur in clean text
         scanner.drop(position, position + 1, "symbol")
@@ -100,6 +106,12 @@ def _read_word(scanner: Scanner, word: str, end: int) -> None:
 def _read_lower(scanner: Scanner, word: str, end: int) -> None:
     """Read a word in small letters: a numeral after its noun, a word, or consonants that are spelled."""
     roman = read_roman(scanner, word, end) if len(word) <= 6 and set(word) <= set("ivxl") else None
+    if word in CHAT and scanner.options.reads("abbreviation"):
+        scanner.say(CHAT[word], end)
+        return
+    if word == "sqrt" and scanner.text[end : end + 1] == "(" and scanner.options.reads("math"):
+        scanner.say("square root of", end)
+        return
     if word in UNIT_WORDS and scanner.options.reads("unit"):
         scanner.say(UNITS[word][0 if scanner.words[-1:] == ["per"] else 1], end)
         return
@@ -135,6 +147,8 @@ def _read_capitalised(scanner: Scanner, word: str, end: int, following: str) -> 
     elif (roman := read_roman(scanner, word, end)) is not None:
         scanner.say(roman, end)
         scanner.after_roman = True
+    elif is_formula(word, scanner.text, end) and scanner.options.reads("initialism"):
+        scanner.spell(word, end)  # "NaOH"
     elif len(word) <= 2 and following.isdecimal() and scanner.before.isdigit():
         scanner.spell(word, end)  # "H2SO4"
     elif capital and (spelled := _spelled(scanner, word, end)) is not None:

@@ -49,7 +49,10 @@ def parse_toml(raw: bytes) -> list[UserEntry]:
         line = raw.count(b"\n", 0, error.start) + 1
         raise TextError(f"line {line}: not UTF-8; save the file as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise TextError(f'not TOML: {str(error)[:200]}; expected lines such as kubectl = "KOOB-kuh-tul"') from None
+        raise TextError(
+            f'not TOML: {str(error)[:200]}; expected lines such as kubectl = "KOOB-kuh-tul", and in quotes what is '
+            'more than the letters A to Z, as "résumé" is'
+        ) from None
     entries: list[UserEntry] = []
     for written, value in words.items():
         try:

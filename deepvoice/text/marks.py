@@ -8,14 +8,17 @@ from deepvoice.text.codes import read_phone_number
 from deepvoice.text.dates import month_name
 from deepvoice.text.scanner import Scanner
 from deepvoice.text.symbols import read_symbol
-from deepvoice.text.vocabulary import CURRENCY_SIGNS
+from deepvoice.text.vocabulary import CURRENCY_SIGNS, EXCLAIMED
 
 _CLIPPED = re.compile(r"'(?:em|tis|twas|til|cause|bout|round|n|cuse)(?![A-Za-z])", re.IGNORECASE)
+_FACTORIAL = re.compile(r"(?:^|[^A-Za-z0-9])(?:\d{1,3}|[A-Za-z])!\s?[-=+×÷*/<>≈)]")
+_VARIABLE = re.compile(r"(?:^|[^A-Za-z])[B-HJ-Zb-hj-z] $")
 _SHORT_YEAR = re.compile(r"\d\d(?!\d|'?s)")
 _NUMBER_BEFORE = re.compile(r"(\d[\d,]*)(?:\.\d+)?%?\s$")
 _NUMBER_AFTER = re.compile(r"\s(\d[\d,]*)")
 _SHORT_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,2}$")
 _CODE = re.compile(r"[A-Za-z]\d{1,8}$")
+_DIFFERENCE = re.compile(r"\d[\d.,]{0,12}\s?=\s?[\d-]")
 _FLAG = re.compile(r"-[A-Za-z](?![A-Za-z'-])|--[a-z][a-z-]+[a-z](?![A-Za-z])")
 _MONTH_AFTER = re.compile(r"\s?[-–]\s?([A-Z][a-z]{2,8})")
 _GRADE = re.compile(r"[A-DF]-(?=[\s,.;)]|$)")
@@ -23,7 +26,7 @@ _LETTER_RANGE = re.compile(r"[-–]([a-z](?![A-Za-z])|[A-Z](?![A-Za-z]))")
 _FUNCTION = re.compile(r"(?<![A-Za-z])[fghFGHPp]$")
 _ARGUMENT = re.compile(r"\([a-zA-Z](?:, ?[a-zA-Z])*\)")
 _EMOTICON = re.compile(
-    r"(?:[:;=8][-^o~]?(?:[()\[\]DPpOo|\\*$@]+|/(?!/))|:'[()]|<3(?!\d)|\^_\^|-_-|>:[()]|\\o/)(?=[\s.,!?]|$)"
+    r"(?:[:;=8][-^o~]?(?:[()\[\]DPpOo|\\*$@]+|/(?!/))|:'[()]|(?:<3){2,}|<3(?!\d)|\^_\^|-_-|>:[()]|\\o/)(?=[\s.,!?]|$)"
 )
 _PAUSING = {",": ",", ";": ";", ":": ":", "!": ",", "?": ",", "|": ",", "•": ","}
 
@@ -34,13 +37,7 @@ def read_mark(scanner: Scanner) -> None:
     char, run = text[position], position + 1
     while text[run : run + 1] == char:
         run += 1
-    starts = scanner.before in ("", " ", "(", '"', "'", "<", "[", "=")
-    if starts and char in ":;=8<^->\\" and scanner.options.reads("emoticon"):
-        emoticon = _EMOTICON.match(text, position)
-        if emoticon and not (char == "<" and (not scanner.words or text[position + 2 : position + 3].isdigit())):
-            scanner.drop(position, emoticon.end(), "emoticon")
-            return
-    if starts and char in "/~.\\" and scanner.take_address():
+    if char in "!:;=8<^->\\/~." and _read_run(scanner, char):
         return
     if char in "-–—":
         _read_dash(scanner, char, run)
@@ -51,13 +48,54 @@ def read_mark(scanner: Scanner) -> None:
     elif char in "()[]":
         _read_bracket(scanner, char, run)
     elif char in _PAUSING and not (char == "|" and run - position > 1):
-        if char != ":" or not (scanner.before.isalnum() and scanner.after.isalnum()):
+        if char not in ":;" or not (scanner.before.isalnum() and scanner.after.isalnum()):
             scanner.pause(_PAUSING[char])
         scanner.position = run
     elif char in '"¿¡':
         scanner.position = run
     else:
         read_symbol(scanner, char, run)
+
+
+def _read_run(scanner: Scanner, char: str) -> bool:
+    """Read what several marks make together: an emoticon, a path, a mark of logic."""
+    text, position = scanner.text, scanner.position
+    starts = scanner.before in ("", " ", "(", '"', "'", "<", "[", "=")
+    if starts and char in ":;=8<^->\\" and scanner.options.reads("emoticon"):
+        emoticon = _EMOTICON.match(text, position)
+        if emoticon and not (char == "<" and emoticon.end() - position == 2 and _is_less(scanner)):
+            scanner.drop(position, emoticon.end(), "emoticon")
+            return True
+    if starts and char in "/~.\\" and scanner.take_address():
+        return True
+    return char == "!" and _read_logic(scanner)
+
+
+def _is_less(scanner: Scanner) -> bool:
+    """Tell whether "<3" compares: nothing or a variable is before it."""
+    before = _VARIABLE.search(scanner.text, max(0, scanner.position - 3), scanner.position)
+    return not scanner.words or before is not None
+
+
+def _read_logic(scanner: Scanner) -> bool:
+    """Read an exclamation mark that is none: of a factorial ("5! = 120"), of "!=", of "!ready", of a name."""
+    text, position = scanner.text, scanner.position
+    after = scanner.after
+    if scanner.words and scanner.words[-1] in EXCLAIMED and after in (" ", ",", "'"):
+        scanner.position += 1
+        return True
+    if not scanner.options.reads("math"):
+        return False
+    if after == "=":
+        read_symbol(scanner, "!", position + 1)
+        return scanner.position > position
+    if scanner.before.isalnum() and _FACTORIAL.search(text[max(0, position - 4) : position + 4]):
+        scanner.say("factorial", position + 1)
+        return True
+    if scanner.before in (" ", "(") and after.isalpha() and scanner.words:
+        scanner.say("not", position + 1)
+        return True
+    return False
 
 
 def _read_apostrophe(scanner: Scanner, run: int) -> None:
@@ -144,6 +182,9 @@ def _read_joint(scanner: Scanner, run: int) -> None:
     text, position, before = scanner.text, scanner.position, scanner.before
     if before.isalpha() and scanner.words[-1:] and scanner.words[-1] in ("noon", "midnight"):
         _say_or_pass(scanner, "to", "range", run)
+        return
+    if _DIFFERENCE.match(text, run) and before.isalnum() and scanner.options.reads("math"):
+        scanner.say("minus", run)
         return
     quantity = before.isdigit() or before in ("%", "°") or scanner.number_end == position
     code = scanner.number_end != position and _CODE.search(text, max(0, position - 9), position) is not None

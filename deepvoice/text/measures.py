@@ -16,6 +16,21 @@ _PHRASE = re.compile(r" ?(sq|cu|fl|deg)\.?\s(ft|in|mi|yd|m|km|cm|oz|C|F)(?![A-Za
 _PHRASES = {"sq": "square ", "cu": "cubic ", "fl": "fluid ", "deg": "°"}
 _COMPASS = re.compile(r" ?([NSEW])(?![A-Za-z0-9])")
 _POWERS = {"²": "square ", "³": "cubic ", "2": "square ", "3": "cubic "}
+_FEW = re.compile(r"(?:^|[^\d.,])\d{1,3}\s?$")  # numbers of basis points; more are bits
+_AROUND = 80  # characters on each side whose words tell cups from degrees
+_INGREDIENT = re.compile(r"\s(?!and\b|or\b|is\b|was\b|in\b|at\b|for\b|on\b|to\b|of\b)[a-z]{3}")
+_SMALL = re.compile(r"(?:^|[^\d.])(?:\d{1,2}|\d/\d)\s?$")
+_RECIPE = re.compile(
+    r"\b(?:cups?|tsps?|tbsps?|teaspoons?|tablespoons?|flour|sugar|butter|milk|salt|eggs?|rice|broth|stock|cream|cheese|oats?"
+    r"|chopped|diced|sliced|stir|mix|whisk|recipe)\b",
+    re.IGNORECASE,
+)
+_WEATHER = re.compile(
+    r"\b(?:temp(?:erature)?s?|degrees?|fever|celsius|fahrenheit|weather|outside|hot|hotter|cold|colder|cool|warm|warmer|heat"
+    r"|heated|oven|bake[sd]?|roast|preheat|boils?|boiling|freezes?|freezing|melts?|highs?|lows?|thermostat|thermometer|sunny)\b",
+    re.IGNORECASE,
+)
+_PLACES = frozenset("seat seats row gate platform apartment unit flat room page section chapter figure table".split())
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 
@@ -40,10 +55,15 @@ def read_unit(
     match = _UNIT.match(text, position)
     if not match:
         return None
+    letter = _cups_or_degrees(match, one, context) if match[4] in ("C", "c", "F") and not match[5] else None
+    if letter:
+        return letter
     gap, degree, scale, symbol, exponent, sign, per = match.groups()
     symbol = f"°{scale or ''}" if degree else symbol or sign
     if not options.reads("temperature" if degree else "money" if sign else "unit"):
         return None
+    if symbol == "bps" and _FEW.search(text, max(0, position - 6), position):
+        symbol = "bp"
     if symbol == "in" and _is_abbreviation_stop(text, match.end()):
         gap = ""
     if symbol not in UNITS or symbol in (GLUED_UNITS if gap else NOT_GLUED_UNITS) or (gap == "-" and len(symbol) < 2):
@@ -61,6 +81,22 @@ def read_unit(
         spoken += " " + DIRECTIONS[compass[1]]
         end = compass.end()
     return Reading(spoken, end)
+
+
+def _cups_or_degrees(match: re.Match[str], one: bool, context: Context | None) -> Reading | None:
+    """Read the letter of "3/4 C sugar" and "20 C outside", by the words around; None when it is only a letter."""
+    if context is None or match[7]:
+        return None
+    text, start, end, symbol = match.string, match.start(), match.end(), match[4]
+    around = text[max(0, start - _AROUND) : end + _AROUND]
+    stop = end + (text[end : end + 1] == ".")
+    measured = _INGREDIENT.match(text, stop)
+    few = symbol != "F" and measured and match[1] != "-" and _SMALL.search(text, max(0, start - 8), start)
+    if few and (text[max(0, start - 3) : start - 1].endswith("/") or _RECIPE.search(around)):
+        return Reading("cup" if one else "cups", stop)
+    if symbol == "c" or context.last in _PLACES or not _WEATHER.search(around) or text[end : end + 1] == "'":
+        return None
+    return Reading(UNITS[f"°{symbol}"][0 if one else 1], end)
 
 
 def _phrase(match: re.Match[str], one: bool) -> Reading | None:

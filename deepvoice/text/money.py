@@ -46,6 +46,9 @@ def _amount(match: re.Match[str], currency: str, where: str, context: Context) -
         end = match.start(8)
         while context.text[end - 1] in " -":
             end -= 1
+    if scale == "s" and glued and not (top or fraction or minus) and whole:
+        bills = "hundred" if whole == "100" else say.cardinal(plain(whole))
+        return Reading(say.plural_number(bills), match.end())  # "two $20s"
     lead = "minus " if minus else ""
     single = is_attributive(context, end)
     one, many = names[0], names[0] if single else names[1]

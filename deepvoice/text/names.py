@@ -66,7 +66,13 @@ MIXED_CASE = {
     "WWI": "world war one", "WWII": "world war two", "YoY": "year over year", "QoQ": "quarter over quarter",
     "MoM": "month over month",
     "OAuth": "O auth", "GraphQL": "graph QL", "CoV": "cov", "LLaMA": "llama",
-    "vCPU": "V CPU", "TypeScript": "type script",
+    "IgG": "IGG", "IgA": "IGA", "IgM": "IGM", "IgE": "IGE", "vCPU": "V CPU", "TypeScript": "type script",
+}  # fmt: skip
+# Chat, in small letters.
+CHAT = {
+    "omg": "OMG", "idk": "IDK", "ikr": "IKR", "smh": "SMH", "ngl": "NGL", "nvm": "never mind", "abt": "about",
+    "ppl": "people", "gr8": "great", "l8r": "later", "l8": "late", "m8": "mate", "w8": "wait", "b4": "before",
+    "afaik": "AFAIK", "imo": "IMO", "imho": "IMHO", "fyi": "FYI", "asap": "ASAP", "tbf": "TBF", "ftw": "FTW",
 }  # fmt: skip
 STATES = {
     "AL": "alabama", "AK": "alaska", "AZ": "arizona", "AR": "arkansas", "CA": "california", "CO": "colorado",
@@ -77,5 +83,5 @@ STATES = {
     "NY": "new york", "NC": "north carolina", "ND": "north dakota", "OH": "ohio", "OK": "oklahoma", "OR": "oregon",
     "PA": "pennsylvania", "RI": "rhode island", "SC": "south carolina", "SD": "south dakota", "TN": "tennessee",
     "TX": "texas", "UT": "utah", "VT": "vermont", "VA": "virginia", "WA": "washington", "WV": "west virginia",
-    "WI": "wisconsin", "WY": "wyoming",
+    "WI": "wisconsin", "WY": "wyoming", "DC": "DC",
 }  # fmt: skip

@@ -105,6 +105,17 @@ def _dimensions(match: re.Match[str], context: Context) -> Reading | None:
     return Reading(f"{amount(whole, fraction)} by", match.end())
 
 
+def _feet_by(match: re.Match[str], context: Context) -> Reading | None:
+    """Read the first side of "2'x4'"."""
+    return Reading(f"{say.cardinal(match[1])} {'foot' if match[1] == '1' else 'feet'} by", match.end())
+
+
+def _stoppage(match: re.Match[str], context: Context) -> Reading | None:
+    """Read "90+4'", the minute of a match."""
+    minutes = "minute" if is_attributive(context, match.end()) else "minutes"
+    return Reading(f"{say.cardinal(match[1])} plus {say.cardinal(match[2])} {minutes}", match.end())
+
+
 def _after_by(match: re.Match[str], context: Context) -> Reading | None:
     """Read the second number of a screen: 1920 by ten eighty."""
     if context.last != "by" or context.text[match.start() - 1] not in "x×":
@@ -184,12 +195,15 @@ def _special(digits: str, end: int, context: Context) -> str:
     return say.spell_digits(digits) if len(digits) > 15 and not digits.endswith("000") else ""
 
 
-MIXED = Rule("fraction", rf"({NUMBER})[\s-](\d{{1,3}})/(\d{{1,3}})(?![\d/])", _fraction)
-SIMPLE = Rule("fraction", r"()(\d{1,4})/(\d{1,4})(?![\d/])", _fraction)
+_ENDING = r"(?:(?:rd|th)s?(?![A-Za-z]))?"
+MIXED = Rule("fraction", rf"({NUMBER})[\s-](\d{{1,3}})/(\d{{1,3}}){_ENDING}(?![\d/])", _fraction)
+SIMPLE = Rule("fraction", rf"()(\d{{1,4}})/(\d{{1,4}}){_ENDING}(?![\d/])", _fraction)
 ORDINAL = Rule("ordinal", rf"({NUMBER})(st|nd|rd|th|ST|ND|RD|TH)(s?)(?![A-Za-z])", _ordinal)
 ARC = Rule("temperature", r"(\d{1,2})'(?:\s?(\d{1,2}(?:\.\d+)?)\")?(?:\s?([NSEW])(?![A-Za-z]))?", _arc_minutes)
 FEET = Rule("quote", r"(\d{1,2})'(?:[ -]?(\d{1,2})(?:\"|(?!\d)))?(?![A-Za-z'])", _feet_inches)
 BY = Rule("unit", rf"({NUMBER})(?:\.(\d++))?\"?\s?[x×](?=\s?\d)", _dimensions)
+FEET_BY = Rule("unit", r"(\d{1,3})'\s?[x×]\s?(?=\d)", _feet_by)
+STOPPAGE = Rule("time", r"(\d{2,3})\+(\d{1,2})'(?![A-Za-z\d])", _stoppage)
 AFTER_BY = Rule("unit", r"(\d{4})(?![\d.,])", _after_by)
 TIMES = Rule("unit", rf"({NUMBER})(?:\.(\d++))?x(?![A-Za-z0-9])", _times)
 LINES = Rule("unit", r"(480|576|720|1080|1440|2160|4320)([pi])(?![A-Za-z0-9])", _scan_lines)
@@ -212,21 +226,23 @@ RULES: dict[str, list[Rule]] = {
         codes.SHORT_PHONE,
         codes.GROUPS, codes.PAIR, codes.TOGETHER, MIXED, PLAIN,
     ],
-    "/": [codes.ALWAYS, dates.SLASHED, dates.YEAR_SLASHED, dates.MONTH_SLASH_DAY, SIMPLE, PLAIN],
+    "/": [codes.ALWAYS, codes.CHANNEL, dates.SLASHED, dates.YEAR_SLASHED, dates.MONTH_SLASH_DAY, SIMPLE, PLAIN],
     ":": [codes.VERSE, dates.CLOCK, codes.RATIO, PLAIN],
     ".": [
-        codes.PHONE, dates.POINTED, dates.YEAR_SLASHED, codes.DOTTED, codes.VERSION, RATING, BY, TIMES, SCALED,
-        EXPONENT, PLAIN,
+        codes.WIRELESS, codes.PHONE, dates.POINTED, dates.YEAR_SLASHED, codes.DOTTED, codes.VERSION, RATING, BY, TIMES,
+        SCALED, EXPONENT, PLAIN,
     ],
     ",": [MIXED, ORDINAL, BY, SCALED, PLAIN],
     " ": [
         BOOK, dates.HOUR, dates.MILITARY, codes.PHONE, codes.LOCAL_PHONE, codes.CARD, MIXED, dates.DAY_MONTH,
         *dates.DURATIONS, BY, GROUPED, codes.RATIO, PLAIN,
     ],
-    "'": [ARC, dates.DECADE, FEET, PLAIN],
+    "'": [ARC, dates.DECADE, FEET_BY, FEET, PLAIN],
+    "+": [STOPPAGE, PLAIN],
     '"': [BY, PLAIN],
     "×": [BY, PLAIN],
     "letter": [
+        codes.CHAT,
         dates.HOUR, dates.DAY_MONTH, ORDINAL, dates.DECADE, codes.HEXADECIMAL, dates.TEAM, BY, dates.PLURAL,
         *dates.DURATIONS,
         TIMES, LINES, SCALED, EXPONENT, PLAIN,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from deepvoice.text import web
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.phones import PAUSES
-from deepvoice.text.pronounce import Pronunciation
+from deepvoice.text.pronounce import Pronunciation, with_s
 from deepvoice.text.rules import Context, Reading
 
 _PAUSE_RANK = {mark: rank for rank, mark in enumerate((",", "-", ":", ";"), 1)}
@@ -127,10 +127,17 @@ class Scanner:
         self.words.append(text)
 
     def give(self, tokens: Sequence[Token]) -> None:
-        """Say the character at the position as the tokens that the caller wants, and move behind it."""
+        """Say the character at the position as the tokens that the caller wants, and move behind it and its "'s"."""
         self.tokens += tokens
         self.words += [token.text for token in tokens if token.kind != "pause"]
         self.position += 1
+        after = self.text[self.position : self.position + 3]
+        if after.startswith("'s") and not after[2:].isalnum() and tokens and tokens[-1].kind != "pause":
+            last = tokens[-1]
+            given = last.given and last.given._replace(phones=with_s(last.given.phones))
+            self.tokens[-1] = last._replace(text=f"{last.text}'s", given=given)
+            self.words[-1] = self.tokens[-1].text
+            self.position += 2
 
     def record(self, end: int, spoken: str) -> None:
         """List the text from the position to `end` as read otherwise than written."""

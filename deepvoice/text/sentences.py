@@ -19,6 +19,7 @@ from deepvoice.text.vocabulary import (
     ABBREVIATIONS_INSIDE,
     ABBREVIATIONS_OPEN,
     DAYS,
+    EXCLAIMED,
     MONTH_ABBREVIATIONS,
     MONTHS,
     SENTENCE_STARTERS,
@@ -42,6 +43,11 @@ _LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
 _NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
 _CLAUSE_CUT = re.compile(r"[,;:—)–] ")
 _SPEECH_VERBS = frozenset("said asked cried replied shouted exclaimed whispered yelled answered thought says".split())
+_AUXILIARIES = frozenset("is was has had will would can could did does".split())
+_COMPANY = frozenset("Inc Corp Brands Finance Mail News Sports Japan Answers Weather Groups Messenger".split())
+_OPERATORS = frozenset("=+×÷*/<>≈")
+_STREET_KEYS = frozenset("ave blvd rd st dr ln pl ct hwy".split())
+_POINT = re.compile(r"[NS][EW]?|[EW]")
 _CALENDAR = frozenset([*MONTHS, *MONTH_ABBREVIATIONS, *DAYS])
 _ZONE = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CET|IST|JST")
 _QUANTITY = re.compile(r"^\d[\d.,/]*-?(?=[A-Za-z])")  # "14-oz."
@@ -191,6 +197,11 @@ def _bounded(text: str, start: int, end: int, mark: str) -> Iterator[Span]:
         yield Span(start, end, mark)
 
 
+def _operand(token: str, following: str) -> bool:
+    """Tell whether an exclamation mark between them is a factorial's."""
+    return following[0] in _OPERATORS and (token.isdigit() or len(token) == 1)
+
+
 def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     """Decide whether the mark found ends the sentence that began at `begin`."""
     run = match.group()
@@ -203,25 +214,41 @@ def _is_end(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     token = token_match.group() if token_match else ""
     if "?" in run or "!" in run:
         quoted = run[-1] not in "?!"
+        if run == "!" and (token.lower() in EXCLAIMED or _operand(token, following)):
+            return following[0].isupper() and following not in _COMPANY and following[0] not in _OPERATORS
+        if run == "!" and token.istitle() and following in _AUXILIARIES:
+            return False
         return not (following[0].islower() and (quoted or following in _SPEECH_VERBS))
     if run.startswith(".."):
         return not following[0].islower()
     if not match.end() < end or not text[match.end()].isspace():  # "end.Next": not inside addresses and file names
         return not any(c in token for c in "./@_")
+    if run[-1] in ")]" and following[0].islower():
+        return False  # "(approx.) of"
     previous = text[before_start : before_start + (token_match.start() if token_match else 0)]
     first = not text[begin : max(begin, match.start() - len(token))][:40].strip()
     return _stop_ends(token, following, previous.rstrip(), first)
 
 
+def _goes_on(token: str, key: str, following: str) -> bool:
+    """Tell whether the word after an abbreviation belongs to it: "Sat. 5", "5 p.m. EST", "Pennsylvania Ave. NW"."""
+    if key in ("sat", "sun"):
+        return token.istitle() and following[0].isdigit()
+    if key in ("a.m", "p.m", "am", "pm"):
+        return following.lower() in _CALENDAR or _ZONE.fullmatch(following) is not None
+    return key in _STREET_KEYS and _POINT.fullmatch(following) is not None
+
+
 def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
     """Decide for one full stop after `token`, given the word after it and the text just before it."""
     key = _QUANTITY.sub("", token).lower() or token.lower()
+    key = key.rpartition("/")[2] or key
+    if _goes_on(token, key, following):
+        return False
     starts_sentence = following.lower() in SENTENCE_STARTERS and following[0].isupper()
     if first and (token.isdigit() and len(token) <= 3):
         return False  # list number
     if key in ABBREVIATIONS_BEFORE_NUMBERS and (following[0].isdigit() or (key != "no" and following.isupper())):
-        return False
-    if key in ("sat", "sun") and token.istitle() and following[0].isdigit():
         return False
     if key in ABBREVIATIONS_INSIDE or (key in UNITS and previous[-1:].isdigit() and following[0].islower()):
         return False
@@ -229,9 +256,7 @@ def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
         return following[0].isupper()
     if following[0].islower() and (key in ABBREVIATED or (token.istitle() and len(token) <= 4)):
         return False
-    if key in ("a.m", "p.m", "am", "pm") and (following.lower() in _CALENDAR or _ZONE.fullmatch(following)):
-        return False
-    if key in ("st", "dr", "mt", "ft"):  # "Main St. He left." but "St. Louis"
+    if key in ("st", "dr", "mt", "ft") or (key == "pt" and token.istitle()):  # "Main St. He left." but "St. Louis"
         return starts_sentence and bool(re.search(r"[A-Z][a-z]*$", previous))
     if key in ABBREVIATIONS_OPEN:
         return starts_sentence if ABBREVIATIONS_OPEN[key] == "name" else following[0].isupper()

@@ -14,6 +14,9 @@ _NOTE = re.compile(r"(?<![A-Za-z])[A-G]$")  # "F#", and the language "C#"
 _OPERATOR = re.compile(r"\+/-|[-<>=!&|+*:~]{2,3}")
 _HANDLE = re.compile(r"@([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)")
 _HASHTAG = re.compile(r"#(?=[A-Za-z_]|\d+[A-Za-z_])[A-Za-z0-9_]+")
+_TICKER = re.compile(r"[A-Z]{1,5}(?![A-Za-z0-9])")
+_SHARP = re.compile(r"#(m(?:aj|in)?|dim|aug|sus|add)?(?=\d{0,2}(?![A-Za-z0-9]))")
+_CHORDS = {"m": "minor", "min": "minor", "maj": "major", "dim": "diminished", "aug": "augmented"}
 _POWER = re.compile(r"\^[({]?([-−]?)(\d{1,3})[)}]?(?![\d.])")
 _LETTER_POWER = re.compile(r"\^[({]?([A-Za-z])[)}]?(?![A-Za-z])")
 _PER_WORDS = frozenset(
@@ -30,6 +33,12 @@ def read_symbol(scanner: Scanner, char: str, run: int) -> None:
     if (char in CURRENCY_SIGNS and scanner.take(read_money(position, context))) or (
         char == "+" and scanner.take(read_phone_number(position, context))
     ):
+        return
+    if char in "§¶" and run - position == 2:
+        scanner.say(f"{SYMBOLS[char]}s", run)
+        return
+    if char == "$" and scanner.before in ("", " ", "(") and _TICKER.match(scanner.text, run):
+        scanner.silent(run)
         return
     if char in "<>=!&|+*:-~" and _read_operator(scanner):
         return
@@ -77,6 +86,10 @@ def _read_tag(scanner: Scanner) -> bool:
     """Read the mark of a hashtag or of a handle; the name itself is read as words, a handle with its marks."""
     text, position = scanner.text, scanner.position
     char = text[position]
+    if char == "#" and (sharp := _SHARP.match(text, position)) and _NOTE.search(text[max(0, position - 2) : position]):
+        kind = sharp[1] or ""
+        scanner.say(f"sharp {_CHORDS.get(kind, kind)}", sharp.end())
+        return True
     if scanner.before.isalnum():
         return False
     if char == "#":
@@ -129,6 +142,8 @@ def _read_per(scanner: Scanner) -> bool:
     following = _SLASH_UNIT.match(scanner.text, scanner.position)
     if not following or not scanner.options.reads("unit"):
         return False
+    if scanner.words[-1:] and scanner.words[-1] in ("celsius", "fahrenheit"):
+        return False  # "180 °C/350 °F"
     quantity = scanner.number_end == scanner.position
     plural = scanner.before == "s" and bool(scanner.words) and following[1] in _PER_WORDS
     if quantity and not plural and not _is_measured(scanner) and following[1] not in {*_PER_WORDS, *PER_UNITS}:
@@ -162,8 +177,6 @@ def _symbol(scanner: Scanner, char: str, run: int) -> str:
     if char == "#":
         if after.isdigit():
             return "number"
-        if _NOTE.search(text[max(0, scanner.position - 2) : scanner.position]) and not after.isalnum():
-            return "sharp"
     elif char in "<>":
         return _comparison(scanner, char, spaced, following)
     elif char == "*":

@@ -10,7 +10,7 @@ THz terahertz terahertz|W watt|kW kilowatt|MW megawatt|GW gigawatt|Wh watt_hour|
 GWh gigawatt_hour|V volt|kV kilovolt|mV millivolt|mA milliamp|mAh milliamp_hour|Ω ohm|kΩ kilo_ohm|dB decibel
 J joule|kJ kilojoule|cal calorie|kcal kilocalorie|Pa pascal|hPa hectopascal|kPa kilopascal|psi PSI PSI
 B byte|KB kilobyte|kB kilobyte|MB megabyte|GB gigabyte|TB terabyte|PB petabyte|Mb megabit|Gb gigabit
-bps bit_per_second bits_per_second|kbps kilobit_per_second kilobits_per_second|mph mile_per_hour miles_per_hour
+kbps kilobit_per_second kilobits_per_second|mph mile_per_hour miles_per_hour
 Mbps megabit_per_second megabits_per_second|Gbps gigabit_per_second gigabits_per_second
 mpg mile_per_gallon miles_per_gallon|rpm RPM RPM|kph kilometer_per_hour kilometers_per_hour|kmh kilometer_per_hour
 tsp teaspoon|tbsp tablespoon|Tbsp tablespoon|Tsp teaspoon|tbs tablespoon|Tbs tablespoon
@@ -22,6 +22,7 @@ KiB kibibyte|lg large large|MiB mebibyte|GiB gibibyte|pp percentage_point|hrs ho
 fps frame_per_second frames_per_second|px pixel|pt point|pts point|hp horsepower horsepower|ppm part_per_million
 °C degree_celsius degrees_celsius|°F degree_fahrenheit degrees_fahrenheit|°K degree_kelvin degrees_kelvin
 ° degree|USD US_dollar US_dollars|EUR euro|GBP pound|JPY yen yen|CAD canadian_dollar canadian_dollars|€ euro|£ pound
+bp basis_point|bps bit_per_second bits_per_second
 ¢ cent|$ dollar|¥ yen yen|sqft square_foot square_feet|cc CC CC|mmHg millimeter_of_mercury millimeters_of_mercury
 """
 _SPELLED = {"ppm": "parts per million", "ppb": "parts per billion", "kmh": "kilometers per hour"}

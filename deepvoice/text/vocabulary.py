@@ -26,7 +26,7 @@ ABBREVIATIONS_INSIDE = frozenset(
 )
 # Not at the end of a sentence when a number follows:
 ABBREVIATIONS_BEFORE_NUMBERS = frozenset(
-    "temp elev tel cor ps sc rt gen ex "
+    "lat agg temp elev tel cor ps sc rt gen ex "
     "no nos vol vols fig figs ch chap sec p pp pg pgs art ed est eq eqs para bk op pt rm fl b c d r max min ext "
     "ver temp elev "
     "ref refs app".split()
@@ -43,6 +43,7 @@ ABBREVIATIONS_OPEN = {
         "etc a.m p.m ave blvd rd hwy ln pl ct esq ph.d m.d b.c a.d al apt hr hrs min oz lb lbs yr yrs".split(), "time"
     ),
 }
+EXCLAIMED = frozenset("yahoo yum jeopardy".split())  # names that are written with an exclamation mark
 SENTENCE_STARTERS = frozenset(
     "the a an this that these those he she it we they i you in on at for but and so if when while after before as his "
     "her their our my there here what who why how where yes no not however then also its it's he's she's i'm we're "
@@ -72,7 +73,7 @@ OPERATORS = {  # written with several marks
     "==": "equals", "===": "equals", "!=": "not equal to", "!==": "not equal to", "<>": "not equal to",
     "<=": "less than or equal to", ">=": "greater than or equal to", "&&": "and", "||": "or", "++": "plus plus",
     "+=": "plus equals", "-=": "minus equals", "*=": "times equals", "+/-": "plus or minus", "**": "to the power of",
-    "<<": "much less than", ">>": "much greater than", ":=": "becomes",
+    "<<": "much less than", ">>": "much greater than", ":=": "becomes", ">&": "greater than and",
 }  # fmt: skip
 SILENT_OPERATORS = ("<->", "<--", "-->", "->", "=>", "<-", "::", "~~")  # only seen, and listed
 
@@ -114,7 +115,10 @@ BIBLE_BOOKS = frozenset(
     "micah nahum habakkuk zephaniah haggai zechariah malachi matthew mark luke john acts romans corinthians galatians "
     "ephesians philippians colossians thessalonians timothy titus philemon hebrews james peter jude revelation".split()
 )
-DATE_CUES = frozenset("on by since until due dated before after starting ending".split())
+DATE_CUES = frozenset(
+    "on by since until due dated before after starting ending starts started begins began ends ended opens opened "
+    "closes expires released arrives".split()
+)
 DECADE_CUES = frozenset(
     "the his her their its my your our early mid late low lower mid-to-late upper high roaring swinging in and".split()
 )
