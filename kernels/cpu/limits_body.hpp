@@ -3,7 +3,8 @@
 
 constexpr int kChains = 12;  // independent sums, enough to hide the latency of a product
 
-// `rounds` rounds of products of layer L (layers_body.hpp), one group of inputs for kChains vectors.
+// `rounds` rounds of products of layer L (layers_body.hpp), one group of inputs for kChains
+// vectors.
 template <class L>
 static int64_t layer_products(const unsigned char* data, int64_t rounds) {
   const auto* const weights = reinterpret_cast<const typename L::Stored*>(data);
