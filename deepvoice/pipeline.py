@@ -8,10 +8,10 @@ import math
 import os
 import secrets
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -216,9 +216,16 @@ def load_front_end(voice: str | Path | None = None) -> FrontEnd:
 
 
 def _front_end(folder: VoiceFolder) -> FrontEnd:
+    return build_front_end(folder.tensors, folder.configs)
+
+
+def build_front_end(
+    tensors: Mapping[str, Mapping[str, "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]], configs: Mapping[str, Any]
+) -> FrontEnd:
+    """Build the front end of the text modules, by their names: of a voice, or of checkpoints that label a corpus."""
     module, lexicon = "grapheme_to_phoneme", Lexicon()
-    g2p = GraphemeToPhonemeNetwork(folder.tensors[module], folder.configs[module], memory=Analogy(lexicon))
-    return FrontEnd(lexicon, g2p, HomographNetwork(folder.tensors["homographs"], folder.configs["homographs"]))
+    g2p = GraphemeToPhonemeNetwork(tensors[module], configs[module], memory=Analogy(lexicon))
+    return FrontEnd(lexicon, g2p, HomographNetwork(tensors["homographs"], configs["homographs"]))
 
 
 def _gathered(stream: SpeechStream, samples: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Speech:

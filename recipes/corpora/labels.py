@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deepvoice.config import from_dict
-from deepvoice.configs import GraphemeToPhonemeConfig
-from deepvoice.errors import TextError
-from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.errors import ConfigError, TextError
+from deepvoice.pipeline import build_front_end
 from deepvoice.text.frontend import FrontEnd, Sentence
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.phones import START
+from deepvoice.voice import MODULES
 
 Phones = tuple[str, ...]
 
@@ -43,19 +43,24 @@ class _NoModel:
         raise UnknownWordError(words[0])
 
 
-def front_end(checkpoint: Path | None = None) -> FrontEnd:
-    """Build the front end that labels a corpus.
+def front_end(g2p: Path | None = None, homographs: Path | None = None) -> FrontEnd:
+    """Build the front end that labels a corpus: that of a voice with these modules.
 
-    checkpoint: last.pt of the grapheme-to-phoneme recipe; without it an unknown word raises UnknownWordError
+    g2p, homographs: last.pt of the two recipes, both or none; without them an unknown word raises UnknownWordError, and
+        rules choose between the readings of a homograph
+    Raises ConfigError when only one is given.
     """
-    if checkpoint is None:
+    if g2p is None and homographs is None:
         return FrontEnd(Lexicon(), _NoModel())
+    if g2p is None or homographs is None:
+        raise ConfigError("give --g2p and --homographs together: a voice reads words by both, and so must its labels")
     from deepvoice.recipes.common.checkpoint import load_checkpoint
 
-    state = load_checkpoint(checkpoint)
-    config = from_dict(GraphemeToPhonemeConfig, state["config"], "grapheme_to_phoneme")
-    tensors = {name: value.float().numpy() for name, value in state["ema"].items()}
-    return FrontEnd(Lexicon(), GraphemeToPhonemeNetwork(tensors, config))
+    states = {"grapheme_to_phoneme": load_checkpoint(g2p), "homographs": load_checkpoint(homographs)}
+    return build_front_end(
+        {name: {key: value.float().numpy() for key, value in state["ema"].items()} for name, state in states.items()},
+        {name: from_dict(MODULES[name][0], state["config"], name) for name, state in states.items()},
+    )
 
 
 def label_sentences(speaker: FrontEnd, text: str) -> list[Label]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import soundfile
 
+from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.corpora.labels import front_end, try_label
 from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, FloatArray, TrimRule, read_audio, to_rate, trim
@@ -106,10 +107,9 @@ def import_from_arguments(arguments: argparse.Namespace, metadata: Path, find: C
     """Run an import for a command line that has `out`, `g2p` and `margin`; returns the exit status."""
     try:
         transcripts = read_transcripts(metadata)
-        report = import_corpus(
-            transcripts, find, front_end(arguments.g2p), arguments.out, TrimRule(margin=arguments.margin)
-        )
-    except (OSError, ValueError) as error:
+        speaker = front_end(arguments.g2p, arguments.homographs)
+        report = import_corpus(transcripts, find, speaker, arguments.out, TrimRule(margin=arguments.margin))
+    except (OSError, ValueError, ConfigError) as error:
         print(f"error: {error}")
         return 1
     print("\n".join(report.lines()))
@@ -121,5 +121,8 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="corpus folder to write")
     parser.add_argument(
         "--g2p", type=Path, default=None, metavar="FILE", help="last.pt of the g2p run, for unknown words"
+    )
+    parser.add_argument(
+        "--homographs", type=Path, default=None, metavar="FILE", help="last.pt of the homographs run, goes with --g2p"
     )
     parser.add_argument("--margin", type=float, default=0.15, help="seconds of silence kept at both ends")

@@ -223,6 +223,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--g2p", type=Path, default=None, metavar="FILE", help="last.pt of the g2p run, for unknown words"
     )
     parser.add_argument(
+        "--homographs", type=Path, default=None, metavar="FILE", help="last.pt of the homographs run, goes with --g2p"
+    )
+    parser.add_argument(
         "--hours", type=float, default=defaults.hours, help="stop at so much audio (default: all prompts)"
     )
     parser.add_argument("--short", type=int, default=defaults.short, help="generated short utterances")
@@ -244,12 +247,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         prompts = plan(arguments.prompts, options)
         arguments.out.mkdir(parents=True, exist_ok=True)
         keep_options(arguments.out, options, arguments.prompts)
+        speaker = front_end(arguments.g2p, arguments.homographs)
     except (OSError, ValueError, ConfigError) as error:
         print(f"error: {error}")
         return 1
     from hibari import Hibari
 
-    generate(prompts, front_end(arguments.g2p), Hibari(), options, arguments.out, arguments.shard)
+    generate(prompts, speaker, Hibari(), options, arguments.out, arguments.shard)
     count = merge(prompts, options, arguments.out)
     print(
         f"{count} utterances -> {arguments.out / 'manifest.jsonl'}"

@@ -86,8 +86,9 @@ def homographs(places: Places) -> list[Command]:
 
 def corpus(places: Places) -> list[Command]:
     """Have the teacher speak the prompts."""
-    out, g2p = str(places.manifest.parent), places.checkpoint("grapheme_to_phoneme")
-    return [("corpora.teacher", str(places.prompts), "--out", out, "--g2p", g2p)]
+    g2p, readings = places.checkpoint("grapheme_to_phoneme"), places.checkpoint("homographs")
+    out = str(places.manifest.parent)
+    return [("corpora.teacher", str(places.prompts), "--out", out, "--g2p", g2p, "--homographs", readings)]
 
 
 def features(places: Places) -> list[Command]:
@@ -139,7 +140,7 @@ def pack(places: Places) -> list[Command]:
 
 STAGES: dict[str, Callable[[Places], list[Command]]] = {
     "grapheme_to_phoneme": grapheme_to_phoneme,  # first: the corpus asks it for unknown words
-    "homographs": homographs,
+    "homographs": homographs,  # before the corpus, whose labels it takes part in
     "corpus": corpus,
     "features": features,
     "segmentation": segmentation,
