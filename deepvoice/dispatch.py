@@ -30,6 +30,7 @@ from deepvoice.synthesis import Prosody, SentencePlan
 
 FloatArray = NDArray[np.float32]
 
+_FRAMES = 2 * MOST_FRAMES  # of a piece: what Python does for one, the others wait for
 _TURN_SECONDS = 0.08  # the longest that a batch should take: what waits or is cancelled waits no longer
 _LIMITS = {"threads": (1, 1024), "slots": (1, 1024)}
 
@@ -341,7 +342,7 @@ class _Engine:
 
     def _frames(self, begun: Sequence[tuple[_Task, Rendering]]) -> int:
         """Return how many frames the next pieces should have, from what the last ones cost."""
-        frames = FIRST_FRAMES if any(not task.begun for task, _ in begun) else MOST_FRAMES
+        frames = FIRST_FRAMES if any(not task.begun for task, _ in begun) else _FRAMES
         if self._cost is None:
             return FIRST_FRAMES
         return max(1, min(frames, int(_TURN_SECONDS / (self._cost * len(begun)))))

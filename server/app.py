@@ -1,5 +1,6 @@
 """The app: `create_app(settings)` puts the parts together."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,8 +40,10 @@ def create_app(settings: Settings | None = None, voices: Voices | None = None) -
         app.state.context = routes.Context(engine, settings, state, store)
         try:
             await engine.warm()
+            tidying = asyncio.create_task(engine.give_memory_back())
             async with _wyoming(app.state.context):
                 yield
+            tidying.cancel()
         finally:
             engine.close()
 

@@ -6,7 +6,9 @@ come from the voice's dispatcher, whose threads compute many of them at once. Th
 
 import asyncio
 import contextlib
+import ctypes
 import os
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +45,7 @@ ALIASES = (
 )
 DEFAULT = "default"
 WARM_TEXT = "Ready."
+_TIDY_SECONDS = 3.0
 
 
 class ServedVoice(NamedTuple):
@@ -80,6 +83,13 @@ class Turns:
         self._most_waiting = waiting
         self._queue: deque[asyncio.Future[None]] = deque()
         self._metrics = metrics
+        self._working = 0
+        self.worked = False  # since someone last set it to false
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has a place."""
+        return not self._working
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -93,10 +103,13 @@ class Turns:
     async def enter(self) -> None:
         """Take a place, which `leave` gives back; ApiError 429 when too many wait already."""
         await self._wait()
+        self._working += 1
+        self.worked = True
         self._metrics.speaking.inc()
 
     def leave(self) -> None:
         """Give a place back."""
+        self._working -= 1
         self._metrics.speaking.dec()
         self._pass_on()
 
@@ -179,6 +192,14 @@ class Engine:
             await self.call(lambda stream=stream: sum(map(len, stream)))  # type: ignore[misc]
         self.ready = True
 
+    async def give_memory_back(self) -> None:
+        """Return memory to the system after work, for ever: the C library keeps the most that there ever was."""
+        while True:
+            await asyncio.sleep(_TIDY_SECONDS)
+            if self.turns.worked and self.turns.is_idle:
+                self.turns.worked = False
+                await self.call(release_memory)
+
     def close(self) -> None:
         """End the threads; those that still work notice at their next piece of audio."""
         self.ready = False
@@ -186,6 +207,13 @@ class Engine:
             executor.shutdown(wait=False, cancel_futures=True)
         for served in self._served.values():
             served.dispatcher.close()
+
+
+def release_memory() -> None:
+    """Return what the C library keeps for later, where it is glibc."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
 
 
 def cores() -> int:

@@ -54,7 +54,7 @@ async def timings_without_audio(body: schemas.TimingsRequest, request: Request, 
     except DeepVoiceError as error:
         raise speech_error(error) from None
     except ClientLeftError:
-        return gone(request)
+        return gone(request, have)
 
 
 @router.get("/v1/lexicon")

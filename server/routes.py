@@ -93,7 +93,7 @@ class Context:
         return {**manner, **await self.text_options(request)}
 
 
-def context(request: Request) -> Context:
+async def context(request: Request) -> Context:  # not async, it would be run in a thread
     """Return the app's context."""
     found: Context = request.app.state.context
     return found
@@ -111,9 +111,8 @@ def log_entry(request: Request, text: str) -> dict[str, Any]:
     return entry
 
 
-def gone(request: Request) -> Response:
+def gone(request: Request, have: Context) -> Response:
     """Count a client that left before its answer; nobody reads what is returned."""
-    have = context(request)
     have.engine.metrics.cancellations.inc()
     request.scope["state"]["log"]["cancelled"] = True
     return Response(status_code=499)  # as nginx has it
@@ -189,7 +188,7 @@ async def phonemes(body: schemas.TextRequest, request: Request, response: Respon
     except DeepVoiceError as error:
         raise speech_error(error) from None
     except ClientLeftError:
-        return gone(request)
+        return gone(request, have)
     return schemas.Phonemes(
         sentences=[
             schemas.PhonemeSentence(

@@ -15,6 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from deepvoice.server import engine
 from deepvoice.server.settings import Settings, hosts, settings_from
 
 LONG = "The ferry leaves at dawn. " * 150
@@ -150,6 +151,20 @@ def test_connections_beyond_the_limit_are_closed(start):
             last.recv(10)
         until(lambda: len(server.server.server_state.connections) < 4)
         assert server.post().status_code == 200
+
+
+def test_memory_is_given_back_when_there_is_nothing_to_do(start, monkeypatch):
+    given = threading.Event()
+    monkeypatch.setattr(engine, "_TIDY_SECONDS", 0.01)
+    monkeypatch.setattr(engine, "release_memory", given.set)
+    with start(max_speaking=1, stall_timeout=60) as server:
+        with hold(server):
+            given.clear()
+            server.client.get("/health")
+            assert not given.is_set()
+        assert given.wait(20)
+    monkeypatch.undo()
+    engine.release_memory()
 
 
 @pytest.fixture(scope="module")
