@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {".py", ".pyi", ".so", ".pyd", ".toml", ".json", ".typed", ".safetensors", ".bin", ".txt", ".md", ".png", ""}
-ALLOWED |= {".conf"}  # of Speech Dispatcher
+ALLOWED |= {".conf", ".tsv"}  # of Speech Dispatcher; the sentences of a recipe
 ALLOWED |= {".html", ".css", ".js", ".svg"}  # the page of the server
 
 
