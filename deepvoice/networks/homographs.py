@@ -21,7 +21,7 @@ Array = NDArray[np.float32]
 _SPREAD = np.uint32(2654435761)  # odd, so that multiplying keeps numbers distinct and mixes their high bits
 _NEAR = 4  # words to each side whose identity counts
 _CLASSED = 3  # words to each side whose class counts
-_FAR = 50  # words to each side that count as somewhere in the sentence
+_FAR = 30  # words to each side that count as somewhere in the sentence
 _BEGIN, _END = "^", "$"
 
 

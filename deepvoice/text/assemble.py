@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deepvoice.text.heteronyms import Homographs, Spoken, heteronym, words_of_rules
 from deepvoice.text.phones import PAUSES, START
 from deepvoice.text.pronounce import LETTERS, Phones
 from deepvoice.text.scanner import Token
@@ -58,6 +59,30 @@ class Item(NamedTuple):
     def spoken(self) -> bool:
         """Whether the item has phones."""
         return bool(self.phones)
+
+
+def with_heteronyms(items: list[Item], text: str, homographs: Homographs | None) -> list[Item]:
+    """Choose between the readings of words like "record" by the words around them.
+
+    text: what the places of the items are in
+    """
+    of_rules = words_of_rules()
+    if not any([(word := item.token.text) in of_rules or (homographs and word in homographs) for item in items]):
+        return items
+    places = [i for i, item in enumerate(items) if item.token.kind in ("word", "letters", "pause")]
+    words = [Spoken(t.text, text[t.start : t.start + 1].isupper(), t.start) for t in (items[i].token for i in places)]
+    plain = [item.token.text for item in items if item.spoken]
+    said = 0  # words before the place
+    chosen = list(items)
+    for index, place in enumerate(places):
+        item = items[place]
+        if item.token.kind == "word" and not item.token.given:
+            known = homographs is not None and item.token.text in homographs
+            found = homographs(words, index) if homographs and known else heteronym(plain, said)
+            if found:
+                chosen[place] = item._replace(phones=found.phones, reading=found.reading)
+        said += item.spoken
+    return chosen
 
 
 def pieces(items: list[Item]) -> Iterator[list[Item]]:

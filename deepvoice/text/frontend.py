@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from deepvoice.errors import TextError
 from deepvoice.text import sentences
-from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence
+from deepvoice.text.assemble import MAX_PHONES, Item, Sentence, Word, pieces, sentence, with_heteronyms
 from deepvoice.text.document import Document, Reading
-from deepvoice.text.heteronyms import Homographs, Spoken, heteronym, words_of_rules
+from deepvoice.text.heteronyms import Homographs
 from deepvoice.text.hygiene import CleanText, Dropped
 from deepvoice.text.inline import parse_inline
 from deepvoice.text.lexicon import Lexicon
@@ -23,6 +23,8 @@ from deepvoice.text.pronounce import GraphemeToPhoneme, Pronouncer, Pronunciatio
 from deepvoice.text.readings import prepare, spoken_form, tokens_of
 from deepvoice.text.scanner import Token
 from deepvoice.text.user_lexicon import UserLexicon
+
+_BATCH_TOKENS = 4096  # read ahead by `analyse`, so that the model gets many words at a time
 
 
 class Normalised(NamedTuple):
@@ -112,18 +114,22 @@ class FrontEnd:
         lexicon: UserLexicon | None = None,
         options: TextOptions = DEFAULT_OPTIONS,
     ) -> Analysis:
-        """Read a whole text; its unknown words go to the model in one batch.
+        """Read a whole text; unknown words go to the model in large batches.
 
         lexicon: pronunciations that come before all others
         Raises TextError when the text is blank or nothing in it can be spoken.
         """
         task = self._task(text, lexicon, options, ReportCollector())
-        drafts = list(self._drafts(task))
-        guessed = self._guess(drafts, task.collector)
         found: list[Sentence] = []
-        drafts.reverse()
-        while drafts:  # each is let go when its words are made
-            found += self._realise(task, drafts.pop(), guessed)
+        drafts: list[_Draft] = []
+        tokens = 0
+        for draft in self._drafts(task):
+            drafts.append(draft)
+            tokens += len(draft.tokens)
+            if tokens >= _BATCH_TOKENS:
+                found += self._finish(task, drafts)
+                drafts, tokens = [], 0
+        found += self._finish(task, drafts)
         _require(bool(found), task)
         return Analysis(sentences=tuple(found), report=task.collector.report())
 
@@ -143,7 +149,7 @@ class FrontEnd:
         task = self._task(text, lexicon, options, collector or ReportCollector())
         spoken = False
         for draft in self._drafts(task):
-            for made in self._realise(task, draft, self._guess([draft], task.collector)):
+            for made in self._finish(task, [draft]):
                 spoken = True
                 yield made
         _require(spoken, task)
@@ -206,6 +212,11 @@ class FrontEnd:
                     tokens = _in_text(tokens, cleaned) if base is None else tokens
                     yield _Draft(tokens, span.mark, *source_span(begin, stop), span.gap)
 
+    def _finish(self, task: _Task, drafts: Sequence[_Draft]) -> Iterator[Sentence]:
+        guessed = self._guess(drafts, task.collector)
+        for draft in drafts:
+            yield from self._realise(task, draft, guessed)
+
     def _is_known(self, word: str) -> bool:
         return self._pronouncer.known(word) is not None
 
@@ -239,7 +250,7 @@ class FrontEnd:
     def _realise(self, task: _Task, draft: _Draft, guessed: dict[str, Pronunciation]) -> Iterator[Sentence]:
         """Give a draft its phones, in as many sentences as its length needs."""
         document = task.document
-        items = _with_heteronyms(self._items(draft, guessed), document.text, self._homographs)
+        items = with_heteronyms(self._items(draft, guessed), document.text, self._homographs)
         parts = _spoken_parts(items)
         for i, part in enumerate(parts):
             last = i == len(parts) - 1
@@ -364,27 +375,6 @@ def _in_text(tokens: Iterable[Token], cleaned: CleanText) -> list[Token]:
             token = Token(token.kind, token.text, start, end, token.given)
         result.append(token)
     return result
-
-
-def _with_heteronyms(items: list[Item], text: str, homographs: Homographs | None) -> list[Item]:
-    """Choose between the readings of words like "record" by the words around them."""
-    of_rules = words_of_rules()
-    if not any([(word := item.token.text) in of_rules or (homographs and word in homographs) for item in items]):
-        return items
-    places = [i for i, item in enumerate(items) if item.token.kind in ("word", "letters", "pause")]
-    words = [Spoken(t.text, text[t.start : t.start + 1].isupper(), t.start) for t in (items[i].token for i in places)]
-    plain = [item.token.text for item in items if item.spoken]
-    said = 0  # words before the place
-    chosen = list(items)
-    for index, place in enumerate(places):
-        item = items[place]
-        if item.token.kind == "word" and not item.token.given:
-            known = homographs is not None and item.token.text in homographs
-            found = homographs(words, index) if homographs and known else heteronym(plain, said)
-            if found:
-                chosen[place] = item._replace(phones=found.phones, reading=found.reading)
-        said += item.spoken
-    return chosen
 
 
 __all__ = [

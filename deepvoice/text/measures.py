@@ -1,6 +1,7 @@
 """The unit after a number: glued or spaced, squared, per another unit."""
 
 import re
+from functools import lru_cache
 
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.rules import Context, Reading, is_attributive
@@ -17,7 +18,6 @@ _PHRASES = {"sq": "square ", "cu": "cubic ", "fl": "fluid ", "deg": "°"}
 _COMPASS = re.compile(r" ?([NSEW])(?![A-Za-z0-9])")
 _POWERS = {"²": "square ", "³": "cubic ", "2": "square ", "3": "cubic "}
 _FEW = re.compile(r"(?:^|[^\d.,])\d{1,3}\s?$")  # numbers of basis points; more are bits
-_AROUND = 80  # characters on each side whose words tell cups from degrees
 _INGREDIENT = re.compile(r"\s(?!and\b|or\b|is\b|was\b|in\b|at\b|for\b|on\b|to\b|of\b)[a-z]{3}")
 _SMALL = re.compile(r"(?:^|[^\d.])(?:\d{1,2}|\d/\d)\s?$")
 _RECIPE = re.compile(
@@ -83,18 +83,24 @@ def read_unit(
     return Reading(spoken, end)
 
 
+@lru_cache(maxsize=16)
+def _subjects(sentence: str) -> tuple[bool, bool]:
+    """Tell whether a sentence speaks of cooking, and of heat."""
+    return _RECIPE.search(sentence) is not None, _WEATHER.search(sentence) is not None
+
+
 def _cups_or_degrees(match: re.Match[str], one: bool, context: Context | None) -> Reading | None:
     """Read the letter of "3/4 C sugar" and "20 C outside", by the words around; None when it is only a letter."""
     if context is None or match[7]:
         return None
     text, start, end, symbol = match.string, match.start(), match.end(), match[4]
-    around = text[max(0, start - _AROUND) : end + _AROUND]
+    cooking, heat = _subjects(text)
     stop = end + (text[end : end + 1] == ".")
     measured = _INGREDIENT.match(text, stop)
     few = symbol != "F" and measured and match[1] != "-" and _SMALL.search(text, max(0, start - 8), start)
-    if few and (text[max(0, start - 3) : start - 1].endswith("/") or _RECIPE.search(around)):
+    if few and (text[max(0, start - 3) : start - 1].endswith("/") or cooking):
         return Reading("cup" if one else "cups", stop)
-    if symbol == "c" or context.last in _PLACES or not _WEATHER.search(around) or text[end : end + 1] == "'":
+    if symbol == "c" or context.last in _PLACES or not heat or text[end : end + 1] == "'":
         return None
     return Reading(UNITS[f"°{symbol}"][0 if one else 1], end)
 
