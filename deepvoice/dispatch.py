@@ -318,9 +318,11 @@ class _Engine:
                 self._stop(task, error)
         made = self._generate([piece for _, _, piece in asked])
         self._cost = (time.perf_counter() - started) / (frames * len(begun))
-        for (task, rendering, _), generated in zip(asked, made, strict=True):
-            self._deliver(task, rendering, generated)
-        with self._lock:
+        taken = [self._take(*pair) for pair in zip(asked, made, strict=True)]
+        with self._lock:  # all at once: readers that wake up would only wait for this thread in between
+            for (task, rendering, _), samples_T in zip(asked, taken, strict=True):
+                if samples_T is not None:
+                    self._deliver(task, rendering, samples_T)
             self._batches[len(asked)] += 1
             self._work.notify()
 
@@ -342,7 +344,7 @@ class _Engine:
 
     def _frames(self, begun: Sequence[tuple[_Task, Rendering]]) -> int:
         """Return how many frames the next pieces should have, from what the last ones cost."""
-        frames = FIRST_FRAMES if any(not task.begun for task, _ in begun) else _FRAMES
+        frames = FIRST_FRAMES if any(task.first_sound for task, _ in begun) else _FRAMES
         if self._cost is None:
             return FIRST_FRAMES
         return max(1, min(frames, int(_TURN_SECONDS / (self._cost * len(begun)))))
@@ -356,27 +358,30 @@ class _Engine:
                 return [error]
         return [self._generate([piece])[0] for piece in pieces]
 
-    def _deliver(self, task: _Task, rendering: Rendering, made: Generated | Exception) -> None:
-        """Give the reader what was made."""
+    def _take(self, asked: tuple[_Task, Rendering, Piece], made: Generated | Exception) -> FloatArray | None:
+        """Return the samples of what was made, None where it is an error, which the reader gets."""
+        task, rendering, _ = asked
         try:
             if isinstance(made, Exception):
                 raise made
-            samples_T = rendering.take(made)
+            return rendering.take(made)
         except Exception as error:  # noqa: BLE001 - as in _begin
             self._stop(task, error)
+            return None
+
+    def _deliver(self, task: _Task, rendering: Rendering, samples_T: FloatArray) -> None:
+        """Give the reader what was made; the caller holds the lock."""
+        task.running = False
+        if task.ended:
             return
-        with self._lock:
-            task.running = False
-            if task.ended:
-                return
-            self._pieces += 1
-            task.begun = True
-            task.pieces.append(samples_T)
-            task.buffered += len(samples_T)
-            task.paused = task.buffered >= self._ahead
-            task.changed.notify()
-            if not rendering.frames_left:
-                self._stop(task)
+        self._pieces += 1
+        task.begun = True
+        task.pieces.append(samples_T)
+        task.buffered += len(samples_T)
+        task.paused = task.buffered >= self._ahead
+        task.changed.notify()
+        if not rendering.frames_left:
+            self._stop(task)
 
     def _stop(self, task: _Task, error: BaseException | None = None) -> None:
         """Let the reader have what is there, and then the error or the end."""
