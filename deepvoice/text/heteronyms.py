@@ -170,7 +170,7 @@ def _plural(word: str, before: str) -> Chosen | None:
 
 
 def _read(words: Sequence[str], before: str, after: str) -> Chosen:
-    perfect = before in _PERFECT_CUES or any(word in _PAST_WORDS for word in words)
+    perfect = before in _PERFECT_CUES or not _PAST_WORDS.isdisjoint(words)
     past = perfect and before not in _VERB_CUES - {"i", "you", "we", "they", "who", "and"}
     return Chosen("read_past", ("R", "EH1", "D")) if past else Chosen("read_present", ("R", "IY1", "D"))
 
