@@ -49,7 +49,7 @@ class _Chapters:
         self._soundfile: Any = soundfile
         self._folder, self._loudness = folder, loudness
         self._pieces = [[piece for piece in pieces if piece.chapter == number] for number in range(len(book.chapters))]
-        self.sample_rate = int(soundfile.info(path_of(folder, pieces[0])).samplerate)
+        self.sample_rate = self._rate_of(path_of(folder, pieces[0]))
 
     def write(self, number: int, writer: AudioWriter) -> int:
         """Write a chapter, with the loudness asked for; returns its samples."""
@@ -77,8 +77,19 @@ class _Chapters:
                     while len(block := sound.read(_BLOCK, dtype="float32")):
                         yield block
             except self._soundfile.SoundFileError as error:
-                path.unlink(missing_ok=True)
-                raise AudioError(f"{path} was damaged ({error}) and is removed; run the command again") from None
+                raise _removed(path, error) from None
+
+    def _rate_of(self, path: Path) -> int:
+        try:
+            return int(self._soundfile.info(path).samplerate)
+        except self._soundfile.SoundFileError as error:
+            raise _removed(path, error) from None
+
+
+def _removed(path: Path, error: Exception) -> AudioError:
+    """Remove a damaged piece and return the error that says so."""
+    path.unlink(missing_ok=True)
+    return AudioError(f"{path} was damaged ({error}) and is removed; run the command again")
 
 
 def publish_file(
