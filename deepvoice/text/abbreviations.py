@@ -104,7 +104,7 @@ _DAY_BEFORE_DATE = re.compile(r"\.?,?\s+(?:\d|[A-Z][a-z]{2,8}\.?\s\d)")
 _ON_STREET = re.compile(rf"\.?\s(?:[A-Z][a-z]+\s|\d+(?:st|nd|rd|th)\s){{1,3}}(?:{_STREET_WORDS})\b")
 _AFTER_STREET_WORD = re.compile(rf"(?:{_STREET_WORDS})\.?,?\s$")
 _WINDS = frozenset("wind winds facing heading headed bearing due kilometers miles blowing".split())
-_DIRECTED = re.compile(r"\s(?:winds?|corner|quadrant|side|coast|breeze|quarter|slope|suburbs?|of)\b(?!\sthe\sUS\b)")
+_DIRECTED = re.compile(r"\s(?:winds?|corner|quadrant|side|coast|breeze|quarter|slope|suburbs?|of\s(?!\d))\b")
 _STATE = re.compile(r"[A-Z][a-z]+,?\s$")
 _AFTER_STATE = re.compile(r"(?=[.,;:!?)\"']|$|\s(?:is|was|has|and|on|in|to|for|at|where)\b|\s\d{5}(?!\d))")
 

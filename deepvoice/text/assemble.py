@@ -87,27 +87,21 @@ def with_heteronyms(items: list[Item], text: str, homographs: Homographs | None)
 
 def pieces(items: list[Item]) -> Iterator[list[Item]]:
     """Split a long sentence at its last pause before the limit, or between two words when it has none."""
-    if sum([len(item.phones) or 1 for item in items]) <= MAX_PHONES:
+    sizes = [len(item.phones) or 1 for item in items]
+    if sum(sizes) <= MAX_PHONES:
         if items:
             yield items
         return
-    piece: list[Item] = []
-    length = 0
-    pause = 0  # items of the piece up to its last pause
-    for item in items:
-        size = len(item.phones) or 1
-        if length + size > MAX_PHONES and piece:
-            cut = pause if pause * 3 >= len(piece) else len(piece)
-            yield piece[:cut]
-            piece = piece[cut:]
-            length = sum(len(item.phones) or 1 for item in piece)
-            pause = 0
-        piece.append(item)
+    begin, length, pause = 0, 0, 0  # of the piece: its first item, its phones so far, one past its last pause
+    for i, size in enumerate(sizes):
+        if length + size > MAX_PHONES and i > begin:
+            cut = pause if (pause - begin) * 3 >= i - begin else i
+            yield items[begin:cut]
+            begin, length = cut, sum(sizes[cut:i])
         length += size
-        if item.token.kind == "pause":
-            pause = len(piece)
-    if piece:
-        yield piece
+        if not items[i].phones and items[i].token.kind == "pause":
+            pause = i + 1
+    yield items[begin:]
 
 
 class _Builder:

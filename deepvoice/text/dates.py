@@ -6,6 +6,7 @@ import re
 from deepvoice.text import numbers as say
 from deepvoice.text.rules import MONTH, Context, Reading, Rule, counts, following_word
 from deepvoice.text.vocabulary import (
+    BEGIN_WORDS,
     DATE_CUES,
     DECADE_CUES,
     DECADE_NOUNS,
@@ -92,7 +93,9 @@ def _day_in_year(match: re.Match[str], context: Context) -> Reading | None:
     month, day = in_order(match[1], match[2], context.options.dates)
     lowest = math.gcd(int(match[1]), int(match[2])) == 1
     usual = day <= 12 or (lowest and day in (16, 20, 24))  # denominators
-    if context.last not in DATE_CUES and (usual or context.last in ("and", "plus", "minus", "times", "equals")):
+    begins = context.last in BEGIN_WORDS and following in ("", "and", "at", "with", "through", "to", "until", "in")
+    sums = context.last in ("and", "plus", "minus", "times", "equals")
+    if context.last not in DATE_CUES and not begins and (usual or sums):
         return None
     return _reading(spoken_date(month, day, ""), match.end())
 

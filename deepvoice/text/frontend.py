@@ -221,12 +221,10 @@ class FrontEnd:
         return self._pronouncer.known(word) is not None
 
     def _guess(self, drafts: Iterable[_Draft], collector: ReportCollector) -> dict[str, Pronunciation]:
-        unknown = [
-            token.text
-            for draft in drafts
-            for token in draft.tokens
-            if token.kind == "word" and not token.given and not self._is_known(token.text)
-        ]
+        words = dict.fromkeys(
+            [token.text for draft in drafts for token in draft.tokens if token.kind == "word" and not token.given]
+        )
+        unknown = [word for word in words if not self._is_known(word)]
         if not unknown:
             return {}
         collector.unknown.update(dict.fromkeys(unknown))
@@ -235,10 +233,12 @@ class FrontEnd:
     def _items(self, draft: _Draft, guessed: dict[str, Pronunciation]) -> list[Item]:
         """Give the words of a draft their phones; what has none is left out."""
         items: list[Item] = []
+        known = self._pronouncer.known
         for token in draft.tokens:
-            if token.kind == "word":
-                phones, source = token.given or self._pronouncer.known(token.text) or guessed[token.text]
-            elif token.kind == "letters":
+            kind = token.kind
+            if kind == "word":
+                phones, source = token.given or known(token.text) or guessed[token.text]
+            elif kind == "letters":
                 phones, source = token.given or (spell(token.text), "letters")
             else:
                 items.append(Item(token))

@@ -30,6 +30,10 @@ _WEATHER = re.compile(
     r"|heated|oven|bake[sd]?|roast|preheat|boils?|boiling|freezes?|freezing|melts?|highs?|lows?|thermostat|thermometer|sunny)\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(  # after a temperature
+    r"[.,;:!?)\"/]|$|\s(?:and|or|to|in|at|on|for|by|with|outside|inside|today|tonight|tomorrow|yesterday|is|was|this|before"
+    r"|after|until|when|while|during|from|but|here|there|now|all|every|or|than|as|oven)\b"
+)
 _PLACES = frozenset("seat seats row gate platform apartment unit flat room page section chapter figure table".split())
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
@@ -100,7 +104,7 @@ def _cups_or_degrees(match: re.Match[str], one: bool, context: Context | None) -
     few = symbol != "F" and measured and match[1] != "-" and _SMALL.search(text, max(0, start - 8), start)
     if few and (text[max(0, start - 3) : start - 1].endswith("/") or cooking):
         return Reading("cup" if one else "cups", stop)
-    if symbol == "c" or context.last in _PLACES or not heat or text[end : end + 1] == "'":
+    if symbol == "c" or context.last in _PLACES or not heat or not _GOES_ON.match(text, end):
         return None
     return Reading(UNITS[f"°{symbol}"][0 if one else 1], end)
 

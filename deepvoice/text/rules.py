@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from deepvoice.text import numbers as say
@@ -94,7 +94,19 @@ def is_attributive(context: Context, end: int) -> bool:
 
 def closes_quote(text: str, position: int) -> bool:
     """Tell whether the double quote at the position closes one that was opened before it in the sentence."""
-    return text.count('"', 0, position) % 2 == 1
+    return position in _closing_quotes(text)
+
+
+@lru_cache(maxsize=16)
+def _closing_quotes(sentence: str) -> frozenset[int]:
+    """Return where quotes are closed; a quote after a digit that is not inside a quotation is the mark of inches."""
+    closing, opened, at = set(), False, sentence.find('"')
+    while at >= 0:
+        if opened:
+            closing.add(at)
+        opened = not opened and not sentence[at - 1 : at].isdigit()
+        at = sentence.find('"', at + 1)
+    return frozenset(closing)
 
 
 def split_pairs(digits: str) -> str:

@@ -115,9 +115,9 @@ BIBLE_BOOKS = frozenset(
     "micah nahum habakkuk zephaniah haggai zechariah malachi matthew mark luke john acts romans corinthians galatians "
     "ephesians philippians colossians thessalonians timothy titus philemon hebrews james peter jude revelation".split()
 )
-DATE_CUES = frozenset(
-    "on by since until due dated before after starting ending starts started begins began ends ended opens opened "
-    "closes expires released arrives".split()
+DATE_CUES = frozenset("on by since until due dated before after starting ending".split())
+BEGIN_WORDS = frozenset(  # a date after these ends its clause
+    "starts started begins began ends ended opens opened closes closed expires expired released arrives".split()
 )
 DECADE_CUES = frozenset(
     "the his her their its my your our early mid late low lower mid-to-late upper high roaring swinging in and".split()

@@ -23,6 +23,9 @@ It is 20 C outside. | it is twenty degrees celsius outside
 a fever of 101.5F | a fever of one hundred one point five degrees fahrenheit
 sit in seat 12 C | sit in seat twelve C
 the 3 C words | the three C words
+heat 2 C batteries | heat two C batteries
+a 3/4" pipe and a 1/2" drill | a three quarters inch pipe and a one half inch drill
+He said "I am 6" and bought a 5" pipe. | he said i am six and bought a five inch pipe
 make 2>&1 | make two greater than and one
 if a != b | if A not equal to B
 return !ready | return not ready
@@ -36,6 +39,7 @@ Jan. 3rd-5th | january third to fifth
 7/8ths of it | seven eighths of it
 on 10/24, 9/11 and 3/4 | on october twenty fourth nine eleven and three quarters
 The season starts 11/5. | the season starts november fifth
+She opened 1/2 the jars. | she opened one half the jars
 The season ended 4/20. | the season ended april twentieth
 It took 2:00:35 and 2:15:05. | it took two oh oh thirty five and two fifteen oh five
 Model 3: 0-60 in 3 s | model three zero to sixty in three S
