@@ -109,6 +109,8 @@ async def _events(connection: h11.Connection, reader: asyncio.StreamReader) -> A
 def _headers(scope: Scope, body: bytes) -> list[tuple[bytes, bytes]]:
     """Return the headers for the worker: those of the client, its id, one request a connection."""
     kept = [(name, value) for name, value in scope["headers"] if name not in (*_HOP_HEADERS, b"x-request-id")]
+    if not any(name == b"host" for name, _ in kept):  # HTTP/1.0 needs none
+        kept.append((b"host", b"worker"))
     request_id = scope.get("state", {}).get("log", {}).get("request_id")
     if request_id:
         kept.append((b"x-request-id", request_id.encode()))

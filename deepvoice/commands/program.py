@@ -63,7 +63,8 @@ COMMANDS = {
     ),
     "voices": Command("list the voices of this installation", ("deepvoice voices", "deepvoice voices --json")),
     "serve": Command(
-        "serve speech over HTTP, with OpenAI's speech contract", ("deepvoice serve", "deepvoice serve --help")
+        "serve speech over HTTP, with OpenAI's speech contract",
+        ("deepvoice serve", "deepvoice serve --host 0.0.0.0 --api-key long-and-random --lexicon words.toml"),
     ),
     "bench": Command(
         "measure the speed of this machine beside its limits and other programs",

@@ -36,7 +36,8 @@ def add_flag(parser: argparse.ArgumentParser, name: str, default: Any, text: str
         parser.add_argument(flag, nargs="?", const="127.0.0.1:10200", metavar="HOST:PORT", help=text)
     else:
         shown = f"{text} (default: {default})" if default != "" else text
-        parser.add_argument(flag, type=type(default), metavar=name.rpartition("_")[2].upper(), help=shown)
+        unit = {int: "N", float: "SECONDS"}.get(type(default), name.rpartition("_")[2].upper())
+        parser.add_argument(flag, type=type(default), metavar="PORT" if name == "port" else unit, help=shown)
 
 
 def run(arguments: argparse.Namespace) -> int:

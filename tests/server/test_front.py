@@ -105,6 +105,12 @@ def test_it_serves_like_one_server(fleet, tiny):
     assert "text/html" in fleet.client.get("/").headers["content-type"]
 
 
+def test_requests_without_a_host_are_answered(fleet):
+    with socket.create_connection(("127.0.0.1", httpx.URL(fleet.url).port), timeout=60) as connection:
+        connection.sendall(b"GET /v1/models HTTP/1.0\r\n\r\n")
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+
+
 def test_the_lexicon_is_shared(fleet):
     assert fleet.client.put("/v1/lexicon", json={"entries": {"ferry": "K AE1 T"}}).status_code == 200
     said = {
