@@ -5,7 +5,6 @@ collects times and the report on the way; `Voice.speak` is that stream, gathered
 """
 
 import math
-import os
 import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ import numpy as np
 
 from deepvoice import kernels, ssml
 from deepvoice.errors import ConfigError, TextError
+from deepvoice.machine import usable_cores
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.networks.homographs import HomographNetwork
 from deepvoice.options import LEAD_IN, LOUDNESS, PITCH, SEED, SPEED, VOLUME, Options, OptionValues
@@ -55,7 +55,7 @@ class Voice:
             raise ConfigError(f"threads is {threads!r}; expected a whole number from 1 to 1024, or None for all cores")
         self.manifest: VoiceManifest = folder.manifest
         self.backend = kernels.resolve(backend)
-        self.threads = threads or _cores()
+        self.threads = threads or usable_cores()
         self._synthesizer = Synthesizer(folder, self.backend, precision)
         self._front_end = _front_end(folder)
         self._mean_hz = math.exp(folder.configs["f0"].log_mean)
@@ -238,11 +238,6 @@ def _gathered(stream: SpeechStream, samples: "np.ndarray[tuple[int], np.dtype[np
         marks=tuple(stream.marks),
         report=stream.report,
     )
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 __all__ = ["LEAD_IN", "LOUDNESS", "PITCH", "SEED", "SPEED", "VOLUME", "Options", "SpeechStream", "Voice"]

@@ -7,7 +7,6 @@ ordinary way out, so that unfinished files are removed.
 
 import contextlib
 import multiprocessing
-import os
 import re
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -145,11 +144,6 @@ def _attempt(function: Callable[[Task], Value], number: int, task: Task) -> Outc
         return Outcome(number, None, error)
     except Exception as error:  # noqa: BLE001 - one task that fails must not end the others
         return Outcome(number, None, DeepVoiceError(f"{type(error).__name__}: {error}"))
-
-
-def usual_jobs() -> int:
-    """Return how many processes are worth while: one for each core that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

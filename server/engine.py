@@ -7,7 +7,6 @@ come from the voice's dispatcher, whose threads compute many of them at once. Th
 import asyncio
 import contextlib
 import ctypes
-import os
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -18,6 +17,7 @@ from starlette.types import Receive
 
 from deepvoice import voice as voice_folders
 from deepvoice.dispatch import Dispatcher
+from deepvoice.machine import usable_cores
 from deepvoice.pipeline import Voice
 from deepvoice.server.bridge import Bridge, while_connected
 from deepvoice.server.errors import ApiError, shown
@@ -150,7 +150,7 @@ class Engine:
     def __init__(self, voices: Voices, settings: Settings, metrics: Metrics) -> None:
         self.voices = voices
         self.metrics = metrics
-        threads = settings.threads or cores()
+        threads = settings.threads or usable_cores()
         self._served = {
             name: ServedVoice(name, voice, voice.dispatcher(threads, settings.slots))
             for name, voice in voices.table.items()
@@ -214,8 +214,3 @@ def release_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(ctypes.c_size_t(0))
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from starlette.types import Receive, Scope, Send
 
+from deepvoice.machine import usable_cores
 from deepvoice.server import relay
 from deepvoice.server.bridge import ClientLeftError, while_connected
-from deepvoice.server.engine import cores
 from deepvoice.server.errors import ApiError
 from deepvoice.server.logs import configure, log
 from deepvoice.server.metrics import CONTENT_TYPE, Metrics, merge
@@ -111,7 +111,7 @@ class Front:
 
 def worker_settings(settings: Settings, folder: Path) -> Settings:
     """Return what each worker is told: its share of the cores, and files instead of memory for what they share."""
-    threads = settings.threads or max(1, cores() // settings.workers)
+    threads = settings.threads or max(1, usable_cores() // settings.workers)
     lexicon = settings.lexicon or str(folder / "lexicon.toml")
     level = _at_least_warning(settings.log_level)
     return replace(settings, threads=threads, lexicon=lexicon, log_level=level, allowed_host=("*",))  # the front checks

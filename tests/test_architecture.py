@@ -42,7 +42,8 @@ RULES = {
     "models": (BASE | {"models", "text", "audio", "networks"}, {"torch", "numpy"}),
     "server": (
         BASE
-        | {"server", "dispatch", "pipeline", "stream", "speech", "audio", "text", "timings", "voice", "__version__"},
+        | {"server", "dispatch", "machine", "pipeline", "stream", "speech", "audio", "text", "timings", "voice"}
+        | {"__version__"},
         {"fastapi", "uvicorn", "starlette", "pydantic", "h11", "websockets", "prometheus_client", "wyoming", "ray"},
     ),
     "recipes": (None, SPEAKING | TRAINING),
@@ -62,9 +63,12 @@ RULES = {
     "synthesis": (BASE | {"audio", "kernels", "networks", "rendering", "text", "voice"}, {"numpy"}),
     "dispatch": ({"errors", "kernels", "rendering", "synthesis"}, {"numpy"}),
     "pipeline": (
-        BASE | {"dispatch", "kernels", "networks", "options", "speech", "ssml", "stream", "synthesis", "text", "voice"},
+        BASE
+        | {"dispatch", "kernels", "machine", "networks", "options", "speech", "ssml", "stream", "synthesis"}
+        | {"text", "voice"},
         {"numpy"},
     ),
+    "machine": (set(), set()),
     "workers": ({"errors"}, set()),
     "resume": ({"__version__", "audio", "kernels", "options", "pipeline", "voice"}, set()),
     "batch": ({"audio", "dispatch", "errors", "options", "pipeline", "resume", "timings"}, set()),

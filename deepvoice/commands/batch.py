@@ -65,12 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Speak all rows; returns the exit status: 1 when any of them failed."""
     from deepvoice.batch import SUFFIXES, read_rows
-    from deepvoice.workers import exclusive, usual_jobs
+    from deepvoice.machine import usable_cores
+    from deepvoice.workers import exclusive
 
     suffix = arguments.input.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{str(arguments.input)!r} is no batch; expected a name ending in {' '.join(SUFFIXES)}")
-    jobs = usual_jobs() if arguments.jobs is None else arguments.jobs
+    jobs = usable_cores() if arguments.jobs is None else arguments.jobs
     if not 1 <= jobs <= 256:
         raise UsageError(f"--jobs is {jobs}; expected 1 to 256")
     output_rate(lookup(arguments.format) or "wav", 24000, arguments.rate)  # an impossible rate is refused at once

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Speak a book; returns the exit status."""
     from deepvoice.book.reader import MARKED, read_book
-    from deepvoice.workers import usual_jobs
+    from deepvoice.machine import usable_cores
 
     _check(arguments)
     book = _edited(read_book(arguments.input, decode_text), arguments)
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _list(book)
         return 0
-    jobs = usual_jobs() if arguments.jobs is None else arguments.jobs
+    jobs = usable_cores() if arguments.jobs is None else arguments.jobs
     return _Project(arguments, book, arguments.input.suffix.lower() in MARKED).make(jobs)
 
 

@@ -44,11 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _system() -> Iterator[str]:
     from deepvoice import __version__
-    from deepvoice.workers import usual_jobs
+    from deepvoice.machine import usable_cores
 
     packages = [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "safetensors", "soundfile")]
     yield f"deepvoice {__version__}, Python {platform.python_version()}, {', '.join(packages)}"
-    yield f"{platform.platform()}, {usual_jobs()} cores for this process, {sys.executable}"
+    yield f"{platform.platform()}, {usable_cores()} cores for this process, {sys.executable}"
     given = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("DEEPVOICE_"))
     if given:
         hidden = (item if "KEY" not in item.split("=")[0] else item.split("=")[0] + "=..." for item in given)
