@@ -4,13 +4,13 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from deepvoice.audio.io import replacing
 from deepvoice.errors import ConfigError, DeepVoiceError, TextError
 from deepvoice.server.errors import ApiError
 from deepvoice.server.logs import log
@@ -144,15 +144,10 @@ class LexiconStore:
         """Replace the file: a reader sees the old one or the new one."""
         assert self._path is not None
         lines = [f"{_toml(word)} = {_toml(said)}" for word, said in sorted(entries.items())]
-        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
-        try:
-            with temporary.open("w", encoding="utf-8") as handle:
-                handle.writelines(f"{line}\n" for line in lines)
-                handle.flush()
-                os.fsync(handle.fileno())
-            temporary.replace(self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self._path) as temporary, temporary.open("w", encoding="utf-8") as handle:
+            handle.writelines(f"{line}\n" for line in lines)
+            handle.flush()
+            os.fsync(handle.fileno())
         found = self._path.stat()
         self._seen = (found.st_ino, found.st_size, found.st_mtime_ns)
 
