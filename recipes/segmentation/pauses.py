@@ -8,7 +8,6 @@ its own; the audio and the features stay where they are.
 """
 
 import argparse
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import read_alignments
 from deepvoice.recipes.common.features import FeatureCache, read_manifest
+from deepvoice.recipes.corpora.recorded import write_manifest
+from deepvoice.recipes.segmentation.align import write_alignments
 from deepvoice.text.phones import SILENCES
 
 _STOPS = frozenset("P T K B D G CH JH".split())
@@ -121,7 +122,7 @@ def revise(manifest: Path, alignments: Path, out: Path, rule: PauseRule) -> tupl
     """
     cache = FeatureCache(manifest.parent / "features", MelSpec())
     durations = read_alignments(alignments)
-    rows, lines, inserted = [], [], 0
+    rows, aligned, inserted = [], {}, 0
     audio = Path(os.path.relpath(manifest.parent, out))
     for row in read_manifest(manifest):
         row["audio"] = str(audio / row["audio"])
@@ -129,13 +130,11 @@ def revise(manifest: Path, alignments: Path, out: Path, rule: PauseRule) -> tupl
             revised = _revise_row(row, durations[row["id"]], cache, rule)
             inserted += len(revised.symbols) - len(row["phones"].split())
             row |= {"phones": " ".join(revised.symbols), "word_of": revised.word_of}
-            lines.append(json.dumps({"id": row["id"], "durations": revised.durations}))
-        rows.append(json.dumps(row, ensure_ascii=False))
+            aligned[row["id"]] = np.array(revised.durations)
+        rows.append(row)
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in (("manifest.jsonl", rows), ("alignments.jsonl", lines)):
-        temporary = out / f"{name}.part"
-        temporary.write_text("\n".join(content) + "\n", encoding="utf-8")
-        temporary.replace(out / name)
+    write_manifest(rows, out / "manifest.jsonl")
+    write_alignments(aligned, [row["id"] for row in rows], out / "alignments.jsonl")
     return len(rows), inserted
 
 
