@@ -294,8 +294,8 @@ class _Engine:
             key=_Task.rank,
         )
         ready = [task for task in waiting if task.first_sound] or waiting
-        late = [task for task in ready if task.begin is not None][1:]
-        ready = [task for task in ready if task not in late]
+        starter = next((task for task in ready if task.begin is not None), None)
+        ready = [task for task in ready if task.begin is None or task is starter]
         batch = ready[: min(self._slots, -(-len(ready) // max(1, self._idle)))]
         for task in batch:
             task.running = True
