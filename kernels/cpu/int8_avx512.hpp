@@ -4,14 +4,7 @@
 constexpr int kInt8Group = 2;
 constexpr int kInt8Zero = 0;
 typedef int16_t Quantised;
-typedef __m512i Counts;  // sums of a block of 16 outputs
-typedef __m512i Int8Weights;
-typedef __m512i Int8Inputs;
 
-static inline Counts no_counts() { return _mm512_setzero_si512(); }
-static inline Counts add_counts(Counts a, Counts b) { return _mm512_add_epi32(a, b); }
-static inline Counts load_counts(const int32_t* p) { return _mm512_loadu_si512(p); }
-static inline void store_counts(int32_t* p, Counts c) { _mm512_storeu_si512(p, c); }
 static inline Int8Weights int8_weights(const unsigned char* p) {
   return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
@@ -23,7 +16,6 @@ static inline Int8Inputs int8_inputs(const Quantised* x) {
 static inline Counts count(Counts c, Int8Weights w, Int8Inputs x) {
   return _mm512_add_epi32(c, _mm512_madd_epi16(w, x));
 }
-static inline Vec counts_vec(Counts c, int) { return _mm512_cvtepi32_ps(c); }
 static inline void store_quantised(Quantised* to, Vec v, int) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(v)));
 }

@@ -4,14 +4,7 @@
 constexpr int kInt8Group = 4;
 constexpr int kInt8Zero = 128;  // makes signed inputs unsigned; the matrix's offset undoes it
 typedef uint8_t Quantised;
-typedef __m512i Counts;  // sums of a block of 16 outputs
-typedef __m512i Int8Weights;
-typedef __m512i Int8Inputs;
 
-static inline Counts no_counts() { return _mm512_setzero_si512(); }
-static inline Counts add_counts(Counts a, Counts b) { return _mm512_add_epi32(a, b); }
-static inline Counts load_counts(const int32_t* p) { return _mm512_loadu_si512(p); }
-static inline void store_counts(int32_t* p, Counts c) { _mm512_storeu_si512(p, c); }
 static inline Int8Weights int8_weights(const unsigned char* p) { return _mm512_loadu_si512(p); }
 static inline Int8Inputs int8_inputs(const Quantised* x) {
   int32_t group;
@@ -23,7 +16,6 @@ static inline Counts count(Counts c, Int8Weights w, Int8Inputs x) {
   asm("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(x), "vm"(w));
   return c;
 }
-static inline Vec counts_vec(Counts c, int) { return _mm512_cvtepi32_ps(c); }
 // Stores whole numbers from -128 to 255 that `zero` brings into range.
 static inline void store_quantised(Quantised* to, Vec v, int zero) {
   const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(zero));

@@ -14,6 +14,8 @@ namespace avx512 {
 namespace {
 #include "simd_avx512.hpp"
 //
+#include "counts_avx512.hpp"
+//
 #include "int8_avx512.hpp"
 //
 #include "bfloat_plain.hpp"

@@ -16,6 +16,8 @@ namespace avx512bf16 {
 namespace {
 #include "simd_avx512.hpp"
 //
+#include "counts_avx512.hpp"
+//
 #include "int8_vnni.hpp"
 //
 #include "bfloat_avx512.hpp"

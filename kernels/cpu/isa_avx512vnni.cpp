@@ -15,6 +15,8 @@ namespace avx512vnni {
 namespace {
 #include "simd_avx512.hpp"
 //
+#include "counts_avx512.hpp"
+//
 #include "int8_vnni.hpp"
 //
 #include "bfloat_plain.hpp"

@@ -86,8 +86,9 @@ def test_random_sizes_match_the_reference(isa, assert_matches, make_shape, make_
     assert_matches(actual.state.queues_DR, expected.state.queues_DR, op="wavenet_state")
 
 
-def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavenet_name):
-    weights = make_weights(wavenet_name)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavenet_name, precision):
+    weights = make_weights(wavenet_name, precision=precision)
     inputs = make_inputs(weights.shape, 2)
     drawn = wavenet.generate(weights, **inputs, backend=backend)
     given = {name: inputs[name] for name in ("cond_FC", "lpc_FK", "pulse_NQ2")}

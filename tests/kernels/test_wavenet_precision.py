@@ -96,17 +96,6 @@ def test_instruction_sets_with_fused_multiply_add_agree_bit_for_bit(
         assert np.array_equal(other.state.queues_DR, results[0].state.queues_DR)
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavenet_name, precision):
-    weights = make_weights(wavenet_name, precision=precision)
-    inputs = make_inputs(weights.shape, 2)
-    drawn = wavenet.generate(weights, **inputs, backend=backend)
-    given = {name: inputs[name] for name in ("cond_FC", "lpc_FK", "pulse_NQ2")}
-    scored = wavenet.teacher_forced(weights, **given, codes_T=drawn.codes, backend=backend)
-    assert np.array_equal(scored.samples, drawn.samples)
-    assert np.array_equal(scored.state.queues_DR, drawn.state.queues_DR)
-
-
 def test_int8_needs_usable_limits(make_weights):
     weights = make_weights()
     limits = np.full(weights.shape.layers + 2, 3, np.float32)
