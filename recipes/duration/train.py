@@ -108,8 +108,10 @@ def loss_fn(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
     return loss, {"error_ms": milliseconds}
 
 
-def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")) -> Trainer:
-    """Train, or continue to train, in `out`."""
+def run(
+    settings: Settings, data: Path, out: Path, minutes: float = float("inf"), warm_start: Path | None = None
+) -> Trainer:
+    """Train, or continue to train, in `out`; `warm_start` names weights to begin from."""
     schedule = settings.training
     batches = SentenceBatches(load(data / "train.npz"), schedule.batch_size, schedule.seed)
     dev = load(data / "dev.npz")
@@ -139,6 +141,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
         log_every=100,
         seed=schedule.seed,
         minutes=minutes,
+        warm_start=warm_start,
     )
     return train(
         model, batches, loss_fn, options, config=to_dict(settings.model), meta=meta_of(MelSpec()), evaluate=evaluate
@@ -153,10 +156,12 @@ def default_config() -> Path:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = training_parser("Train the duration model.")
+    parser.add_argument("--warm-start", type=Path, metavar="FILE", help="weights to begin from")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    run(load_toml(Settings, arguments.config or default_config()), arguments.data, arguments.out, arguments.minutes)
+    settings = load_toml(Settings, arguments.config or default_config())
+    run(settings, arguments.data, arguments.out, arguments.minutes, arguments.warm_start)
     return 0
 
 

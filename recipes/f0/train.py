@@ -144,8 +144,10 @@ def loss_of(model: nn.Module, batch: Batch, voicing_weight: float) -> tuple[Tens
     return pitch + voicing_weight * voicing, metrics
 
 
-def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")) -> Trainer:
-    """Train, or continue to train, in `out`."""
+def run(
+    settings: Settings, data: Path, out: Path, minutes: float = float("inf"), warm_start: Path | None = None
+) -> Trainer:
+    """Train, or continue to train, in `out`; `warm_start` names weights to begin from."""
     schedule = settings.training
     sentences = load(data / "train.npz")
     config = normalised(settings.model, sentences)
@@ -175,6 +177,7 @@ def run(settings: Settings, data: Path, out: Path, minutes: float = float("inf")
         log_every=100,
         seed=schedule.seed,
         minutes=minutes,
+        warm_start=warm_start,
     )
     return train(model, batches, loss_fn, options, config=to_dict(config), meta=meta_of(MelSpec()), evaluate=evaluate)
 
@@ -187,10 +190,12 @@ def default_config() -> Path:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = training_parser("Train the F0 model.")
+    parser.add_argument("--warm-start", type=Path, metavar="FILE", help="weights to begin from")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    run(load_toml(Settings, arguments.config or default_config()), arguments.data, arguments.out, arguments.minutes)
+    settings = load_toml(Settings, arguments.config or default_config())
+    run(settings, arguments.data, arguments.out, arguments.minutes, arguments.warm_start)
     return 0
 
 
