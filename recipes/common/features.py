@@ -1,14 +1,16 @@
 """The one feature function: mel, F0, phase and energy of a corpus, computed once and cached.
 
-    python -m deepvoice.recipes.common.features MANIFEST [--out DIR]
+    python -m deepvoice.recipes.common.features MANIFEST [--out DIR] [--check]
 
-Writes flat arrays over all utterances (so that training can map them into memory) and an index. The feature hash covers
-every parameter that changes the numbers; it goes into every checkpoint, and packing refuses modules that disagree.
+Writes shards of half an hour (recipes/common/shards.py), which training maps into memory a few at a time, and an index.
+Stop at any time and start again: finished shards are kept. The feature hash covers every parameter that changes the
+numbers; it goes into every checkpoint, and packing refuses modules that disagree.
 """
 
 import argparse
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,15 +22,28 @@ from numpy.typing import NDArray
 from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
 from deepvoice.recipes.common.pitch import F0_CEILING, F0_FLOOR, track_f0, track_phase
 from deepvoice.recipes.common.progress import progress
+from deepvoice.recipes.common.shards import (
+    Shard,
+    ShardError,
+    ShardStore,
+    file_hash,
+    finished_shard,
+    write_shard,
+    write_whole,
+)
 
 _DITHER = 2e-5  # amplitude of the noise added before logarithms: digital silence has no spectrum
 _VERSION = 1
 
 
+def feature_parameters(spec: MelSpec) -> dict[str, Any]:
+    """Return everything that the cached numbers depend on, as plain values."""
+    return {"mel": spec.to_dict(), "f0": [F0_FLOOR, F0_CEILING], "dither": _DITHER, "version": _VERSION}
+
+
 def feature_hash(spec: MelSpec) -> str:
     """Return a short hash of everything that the cached numbers depend on."""
-    parameters = {"mel": spec.to_dict(), "f0": [F0_FLOOR, F0_CEILING], "dither": _DITHER, "version": _VERSION}
-    return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(feature_parameters(spec), sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,40 +90,105 @@ def read_manifest(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-_ARRAYS = ("audio", "mel", "f0", "phase", "energy")
+SHARD_SECONDS = 1800.0  # of audio in a shard: some 150 MB
+_REMEDY = "run python -m deepvoice.recipes.common.features MANIFEST again, which makes what is missing or damaged"
+_FLAT = {"audio": np.int16, "mel": np.float16, "f0": np.float32, "phase": np.float32, "energy": np.float32}
 
 
-def build_cache(manifest: Path, out: Path, spec: MelSpec) -> None:
-    """Compute the features of every utterance of a manifest into `out`; under a temporary name until complete."""
-    rows = read_manifest(manifest)
-    out.mkdir(parents=True, exist_ok=True)
-    handles = {name: (out / f"{name}.part").open("wb") for name in _ARRAYS}
-    index, start = [], 0
-    for number, row in enumerate(progress(rows, "features")):
-        samples, rate = soundfile.read(manifest.parent / row["audio"], dtype="float32")
-        if rate != spec.sample_rate:
-            raise ValueError(
-                f"{row['audio']}: {rate} Hz, expected {spec.sample_rate}; resample it with recipes/corpora"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardPlan:
+    """One shard to compute: rows of a manifest, from row `first` on.
+
+    root: folder that the audio paths of the rows begin from; out: feature folder
+    """
+
+    number: int
+    first: int
+    rows: tuple[dict[str, Any], ...]
+    root: Path
+    out: Path
+    spec: MelSpec
+
+    def path(self) -> Path:
+        """Return its file, named by everything that goes into it: recordings, ids and parameters."""
+        digest = hashlib.sha256(f"{feature_hash(self.spec)} {self.first}".encode())
+        for row in self.rows:
+            digest.update(f"{row['id']} {file_hash(self.root / row['audio'])}".encode())
+        return self.out / f"{self.number:05d}-{digest.hexdigest()[:16]}.safetensors"
+
+
+def plan_shards(
+    manifest: Path, out: Path, spec: MelSpec, shard_seconds: float = SHARD_SECONDS
+) -> tuple[ShardPlan, ...]:
+    """Cut a manifest into shards of at least so many seconds, in its order."""
+    plans: list[ShardPlan] = []
+    chosen: list[dict[str, Any]] = []
+    seconds, rows = 0.0, read_manifest(manifest)
+    for number, row in enumerate(rows, 1):
+        chosen.append(row)
+        seconds += row["seconds"] if "seconds" in row else soundfile.info(manifest.parent / row["audio"]).duration
+        if seconds >= shard_seconds or number == len(rows):
+            first = number - len(chosen)
+            plan = ShardPlan(
+                number=len(plans), first=first, rows=tuple(chosen), root=manifest.parent, out=out, spec=spec
             )
-        features = extract(samples, spec, number)
+            plans.append(plan)
+            chosen, seconds = [], 0.0
+    return tuple(plans)
+
+
+def make_shard(plan: ShardPlan) -> Shard:
+    """Compute the features of a shard and write it, unless it is there already."""
+    path = plan.path()
+    if (done := finished_shard(path)) and file_hash(path) == done.sha256:
+        return done
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in _FLAT}
+    utterances = []
+    for number, row in enumerate(plan.rows, plan.first):
+        samples, rate = soundfile.read(plan.root / row["audio"], dtype="float32")
+        if rate != plan.spec.sample_rate:
+            raise ValueError(
+                f"{row['audio']}: {rate} Hz, expected {plan.spec.sample_rate}; resample it with recipes/corpora"
+            )
+        features = extract(samples, plan.spec, number)
         arrays = (features.audio_T, features.mel_FM, features.f0_F, features.phase_E, features.energy_F)
-        for name, array in zip(_ARRAYS, arrays, strict=True):
-            handles[name].write(array.tobytes())
-        index.append({"id": row["id"], "start": start, "frames": len(features.f0_F)})
-        start += len(features.f0_F)
-    for name, handle in handles.items():
-        handle.close()
-        (out / f"{name}.part").replace(out / f"{name}.bin")
-    (out / "index.json").write_text(
-        json.dumps({"hash": feature_hash(spec), "spec": spec.to_dict(), "utterances": index})
-    )
+        for part, array in zip(parts.values(), arrays, strict=True):
+            part.append(array)
+        utterances.append((str(row["id"]), len(features.f0_F)))
+    return write_shard(path, {name: np.concatenate(part) for name, part in parts.items()}, utterances)
+
+
+def write_index(out: Path, shards: Sequence[Shard], spec: MelSpec) -> None:
+    """Write the index of finished shards and remove shards of earlier versions of the corpus."""
+    index = {"hash": feature_hash(spec), "spec": spec.to_dict(), "shards": [shard.to_json() for shard in shards]}
+    write_whole(out / "index.json", json.dumps(index).encode())
+    kept = {shard.file for shard in shards}
+    for path in out.glob("[0-9]*-*.safetensors"):
+        if path.name not in kept:
+            path.unlink()
+            path.with_suffix(".json").unlink(missing_ok=True)
+    for name in _FLAT:  # of a cache made before there were shards
+        (out / f"{name}.bin").unlink(missing_ok=True)
+
+
+def build_cache(manifest: Path, out: Path, spec: MelSpec, shard_seconds: float = SHARD_SECONDS) -> None:
+    """Compute the features of every utterance of a manifest into shards in `out`, the index last."""
+    out.mkdir(parents=True, exist_ok=True)
+    plans = plan_shards(manifest, out, spec, shard_seconds)
+    write_index(out, [make_shard(plan) for plan in progress(plans, "shards of features")], spec)
+
+
+def _flat_store(folder: Path, bands: int) -> dict[str, NDArray[Any]]:
+    """Map the arrays of a cache made before there were shards: one file per array."""
+    arrays = {name: np.memmap(folder / f"{name}.bin", dtype, "r") for name, dtype in _FLAT.items()}
+    return {**arrays, "mel": arrays["mel"].reshape(-1, bands)}
 
 
 class FeatureCache:
-    """Memory-mapped features of a corpus, by utterance id."""
+    """Features of a corpus by utterance id, mapped into memory; of many shards a few at a time."""
 
     def __init__(self, folder: Path, spec: MelSpec) -> None:
-        """Open a cache; one made with other parameters is refused."""
+        """Open a cache; one made with other parameters is refused, one that lacks a shard raises ShardError."""
         if not (folder / "index.json").exists():
             raise FileNotFoundError(
                 f"{folder} has no features; run python -m deepvoice.recipes.common.features MANIFEST"
@@ -120,27 +200,51 @@ class FeatureCache:
                 f"expected {spec.to_dict()} (hash {feature_hash(spec)}); delete it and run the features step again"
             )
         self.spec = spec
-        self._place = {u["id"]: (number, u["start"], u["frames"]) for number, u in enumerate(index["utterances"])}
-        shapes = {"audio": np.int16, "mel": np.float16, "f0": np.float32, "phase": np.float32, "energy": np.float32}
-        self._arrays = {name: np.memmap(folder / f"{name}.bin", dtype, "r") for name, dtype in shapes.items()}
-        self._arrays["mel"] = self._arrays["mel"].reshape(-1, spec.bands)
+        self._store: ShardStore | None = None
+        if "shards" in index:
+            shards = [Shard.from_json(row) for row in index["shards"]]
+            self._store = ShardStore(folder, shards, remedy=_REMEDY)
+            tables: list[Iterable[tuple[str, int]]] = [shard.utterances for shard in shards]
+        else:
+            self._flat = _flat_store(folder, spec.bands)
+            tables = [[(u["id"], u["frames"]) for u in index["utterances"]]]
+        self._place: dict[str, tuple[int, int, int, int]] = {}  # shard, number in it, first frame, frames
+        for shard, table in enumerate(tables):
+            start = 0
+            for number, (name, frames) in enumerate(table):
+                self._place[name] = shard, number, start, frames
+                start += frames
 
     def __contains__(self, utterance: str) -> bool:
         return utterance in self._place
 
     def frames(self, utterance: str) -> int:
         """Return the number of frames of an utterance."""
-        return self._place[utterance][2]
+        return self._place[utterance][3]
+
+    def shard_of(self, utterance: str) -> int:
+        """Return the number of the shard that holds an utterance."""
+        return self._place[utterance][0]
+
+    def seconds(self, frames: int) -> float:
+        """Return how long so many frames last."""
+        return frames * self.spec.hop / self.spec.sample_rate
+
+    def check(self) -> None:
+        """Read everything through; raises ShardError for a damaged shard. Caches without shards have no hashes."""
+        if self._store is not None:
+            self._store.check()
 
     def __getitem__(self, utterance: str) -> Features:
-        number, start, frames = self._place[utterance]
+        shard, number, start, frames = self._place[utterance]
+        arrays = self._flat if self._store is None else self._store.arrays(shard)
         hop, end = self.spec.hop, start + frames
         return Features(
-            audio_T=self._arrays["audio"][start * hop : end * hop],
-            mel_FM=self._arrays["mel"][start:end],
-            f0_F=self._arrays["f0"][start:end],
-            phase_E=self._arrays["phase"][start + number : end + number + 1],
-            energy_F=self._arrays["energy"][start:end],
+            audio_T=arrays["audio"][start * hop : end * hop],
+            mel_FM=arrays["mel"][start:end],
+            f0_F=arrays["f0"][start:end],
+            phase_E=arrays["phase"][start + number : end + number + 1],
+            energy_F=arrays["energy"][start:end],
         )
 
 
@@ -149,8 +253,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--out", type=Path, help="default: features/ beside the manifest")
+    parser.add_argument("--check", action="store_true", help="read all shards through and compare their hashes instead")
     arguments = parser.parse_args()
-    build_cache(arguments.manifest, arguments.out or arguments.manifest.parent / "features", MelSpec())
+    out = arguments.out or arguments.manifest.parent / "features"
+    if not arguments.check:
+        build_cache(arguments.manifest, out, MelSpec())
+        return
+    try:
+        FeatureCache(out, MelSpec()).check()
+    except (ShardError, FileNotFoundError) as error:
+        raise SystemExit(f"error: {error}") from None
+    print(f"{out}: every shard is whole")
 
 
 if __name__ == "__main__":

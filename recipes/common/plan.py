@@ -3,9 +3,9 @@
 The model: each worker fails at a constant rate, any failure stops all workers, training goes on from the last
 checkpoint after a restart, and writing a checkpoint makes training wait. Of the whole time only the part whose steps
 survive is effective; its share is the effective training time ratio (ETTR) of Kokolis et al., "Revisiting Reliability
-in Large-Scale Machine Learning Research Clusters" (HPCA 2025). The interval is Young's square root (1974); the projection
-is not the first-order form of either but the exact mean of the renewal process, so it also holds where failures are
-frequent.
+in Large-Scale Machine Learning Research Clusters" (HPCA 2025). The interval is Young's square root (1974). The
+projection is not the first-order form of either but the exact mean of the renewal process, so it also holds where
+failures are frequent.
 """
 
 import argparse

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import Split, split
 from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 from deepvoice.text.phones import BASE_IDS, NUM_SILENCES, base
 
 IntArray = NDArray[np.int64]
@@ -142,27 +143,51 @@ class UtteranceBatches:
         stack: int,
         alignments: Mapping[str, Sequence[int]] | None = None,
         seed: int = 0,
+        window: int = WINDOW,
     ) -> None:
-        """Keep the utterances; `alignments` (frames per symbol by id) add frame-wise targets."""
+        """Keep the utterances; `alignments` (frames per symbol by id) add frame-wise targets.
+
+        window: shards of the cache that are read at a time, where it has more
+        """
         if not utterances:
             raise ValueError("no utterance to train on; expected a manifest with phones that fit their recordings")
         self.cache, self.utterances, self.stack, self.alignments = cache, list(utterances), stack, alignments
         self.batch_size, self.seed = min(batch_size, len(utterances)), seed
         self.steps_per_epoch = len(self.utterances) // self.batch_size
+        self._shuffle = WindowedShuffle([cache.shard_of(u.id) for u in self.utterances], window=window, seed=seed)
         self._epoch, self._plan = -1, np.empty((0, 0), np.int64)
 
     def batch(self, step: int) -> Batch:
         """Return the batch of a step."""
+        return collate(self.cache, self._chosen(step), self.stack, self.alignments)
+
+    def audio_seconds(self, step: int) -> float:
+        """Return how much speech a step learns from."""
+        return self.cache.seconds(sum(u.frames for u in self._chosen(step)))
+
+    def _chosen(self, step: int) -> list[Utterance]:
         epoch, position = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._plan = epoch, self._shuffled(epoch)
-        chosen = [self.utterances[i] for i in self._plan[position]]
-        return collate(self.cache, chosen, self.stack, self.alignments)
+        return [self.utterances[i] for i in self._plan[position]]
 
     def _shuffled(self, epoch: int) -> IntArray:
-        """Sort by length with some noise, cut into batches, shuffle those; int64 [steps_per_epoch, batch_size]."""
+        """Sort by length with some noise, cut into batches, shuffle those; int64 [steps_per_epoch, batch_size].
+
+        With more shards than are read at a time this is done within each window of shards; the batch that two windows
+        share belongs to the first.
+        """
         random = np.random.default_rng([self.seed, epoch])
         lengths = np.array([u.frames for u in self.utterances]) + random.uniform(-60, 60, len(self.utterances))
-        kept = random.permutation(len(lengths))[: self.steps_per_epoch * self.batch_size]  # the rest waits an epoch
-        by_length = kept[np.argsort(lengths[kept])]
-        return random.permutation(by_length.reshape(self.steps_per_epoch, self.batch_size))
+        total = self.steps_per_epoch * self.batch_size
+        if self._shuffle.whole:
+            kept = random.permutation(len(lengths))[:total]  # the rest waits an epoch
+            by_length = kept[np.argsort(lengths[kept])]
+            return random.permutation(by_length.reshape(self.steps_per_epoch, self.batch_size))
+        windows = self._shuffle.windows(epoch)
+        kept = np.concatenate(windows)[:total]
+        ends = -(-np.cumsum([len(part) for part in windows]) // self.batch_size) * self.batch_size
+        parts = [part for part in np.split(kept, ends[ends < total]) if len(part)]
+        return np.concatenate(
+            [random.permutation(part[np.argsort(lengths[part])].reshape(-1, self.batch_size)) for part in parts]
+        )

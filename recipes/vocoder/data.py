@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from deepvoice.audio.pulses import interpolate_unvoiced, pulse_features
 from deepvoice.configs import VocoderConfig
 from deepvoice.networks.conditioner import frame_inputs
 from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 
 
 class Batch(NamedTuple):
@@ -35,11 +37,12 @@ CONTEXT = 2  # frames that the bias network sees beyond a segment on either side
 WARM_FRAMES = 3  # frames at the start of a segment without loss: the trunk's queues are filling
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SegmentSource:
     """Random segments of a list of utterances; the batch is a function of (seed, step).
 
     spectra: predicted log-mel by utterance id (float16 [F, bands]) used instead of the recording's, where given
+    window: shards of the cache that are read at a time, where it has more
     """
 
     cache: FeatureCache
@@ -50,13 +53,32 @@ class SegmentSource:
     seed: int = 0
     spectra: Mapping[str, Any] | None = None
     predicted_share: float = 1.0  # share of segments that use `spectra`
+    window: int = WINDOW
+
+    @cached_property
+    def _lengths(self) -> FloatArray:
+        return np.array([self.cache.frames(u) for u in self.utterances], np.float64)
+
+    @cached_property
+    def _shuffle(self) -> WindowedShuffle:
+        shards = [self.cache.shard_of(u) for u in self.utterances]
+        return WindowedShuffle(shards, self._lengths, window=self.window, seed=self.seed)
 
     def batch(self, step: int) -> Batch:
         """Draw the batch of a step; utterances are drawn in proportion to their length."""
         random = np.random.default_rng([self.seed, step])
-        lengths = np.array([self.cache.frames(u) for u in self.utterances], np.float64)
-        chosen = random.choice(len(lengths), self.batch_size, p=lengths / lengths.sum())
+        if self._shuffle.whole:
+            chosen = random.choice(len(self._lengths), self.batch_size, p=self._lengths / self._lengths.sum())
+        else:
+            steps = max(1, round(self._lengths.sum() / (self.batch_size * self.frames)))  # of an epoch
+            candidates = self._shuffle.candidates(step // steps, step % steps / steps)
+            lengths = self._lengths[candidates]
+            chosen = random.choice(candidates, self.batch_size, p=lengths / lengths.sum())
         return collate([self._segment(self.utterances[i], random) for i in chosen])
+
+    def audio_seconds(self, step: int) -> float:
+        """Return how much speech a step learns from."""
+        return self.cache.seconds(self.batch_size * self.frames)
 
     def _segment(self, utterance: str, random: np.random.Generator) -> tuple[FloatArray, ...]:
         total = self.cache.frames(utterance)

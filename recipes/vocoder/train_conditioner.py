@@ -6,6 +6,7 @@ python -m deepvoice.recipes.vocoder.train_conditioner MANIFEST --out RUN_DIR
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +22,10 @@ from deepvoice.models.conditioner import Conditioner
 from deepvoice.networks.conditioner import MEL_MEAN, MEL_SPREAD, conditioner_inputs
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
 from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
 
+_KEPT = 20_000  # prepared sentences, some 40 KB each
 _EDGE = 12  # frames at either end of a window without loss: the convolutions see zeros beyond them
 
 
@@ -60,9 +63,12 @@ def prepare(row: dict[str, Any], cache: FeatureCache, durations: Sequence[int]) 
     return Sentence(ids_P=sequence.ids_P, context_PX=context_PX, phone_F=phone_F, frame_FX=frame_FX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WindowSource:
-    """Random windows; the batch is a function of (seed, step)."""
+    """Random windows; the batch is a function of (seed, step).
+
+    window: shards of the cache that are read at a time, where it has more
+    """
 
     rows: Sequence[dict[str, Any]]
     cache: FeatureCache
@@ -70,18 +76,33 @@ class WindowSource:
     batch_size: int = 16
     frames: int = 256
     seed: int = 0
+    window: int = WINDOW
     _prepared: dict[str, Sentence] = field(default_factory=dict)
+
+    @cached_property
+    def _shuffle(self) -> WindowedShuffle:
+        shards = [self.cache.shard_of(row["id"]) for row in self.rows]
+        return WindowedShuffle(shards, window=self.window, seed=self.seed)
 
     def batch(self, step: int) -> Windows:
         """Draw the windows of a step."""
         random = np.random.default_rng([self.seed, step])
-        return collate(
-            [self._window(self.rows[i], random) for i in random.integers(0, len(self.rows), self.batch_size)]
-        )
+        if self._shuffle.whole:
+            chosen = random.integers(0, len(self.rows), self.batch_size)
+        else:
+            steps = -(-len(self.rows) // self.batch_size)  # of an epoch
+            chosen = random.choice(self._shuffle.candidates(step // steps, step % steps / steps), self.batch_size)
+        return collate([self._window(self.rows[i], random) for i in chosen])
+
+    def audio_seconds(self, step: int) -> float:
+        """Return how much speech a step learns from."""
+        return self.cache.seconds(self.batch_size * self.frames)
 
     def _window(self, row: dict[str, Any], random: np.random.Generator) -> tuple[Any, ...]:
         name = row["id"]
         if name not in self._prepared:
+            if len(self._prepared) >= _KEPT:  # a large corpus: prepare anew rather than keep it all
+                self._prepared.clear()
             self._prepared[name] = prepare(row, self.cache, self.alignments[name])
         sentence, mel_FM = self._prepared[name], self.cache[name].mel_FM
         start = int(random.integers(0, max(1, len(mel_FM) - self.frames + 1)))
