@@ -183,14 +183,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--alignments", type=Path, help="default: alignments.jsonl beside the manifest")
     parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--warm-start", type=Path, help="weights to begin from")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     options = TrainOptions(
-        out_dir=arguments.out, steps=arguments.steps, learning_rate=1e-3, ema=0.998, evaluate_every=250,
-        minutes=arguments.minutes, warm_start=arguments.warm_start,
+        out_dir=arguments.out, steps=arguments.steps, learning_rate=arguments.learning_rate, ema=0.998,
+        evaluate_every=250, minutes=arguments.minutes, warm_start=arguments.warm_start,
     )  # fmt: skip
     run(
         arguments.manifest,
