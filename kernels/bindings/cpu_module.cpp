@@ -15,6 +15,7 @@
 #include "../cpu/wavenet.hpp"
 #include "checks.hpp"
 #include "layers.hpp"
+#include "viterbi.hpp"
 
 namespace nb = nanobind;
 
@@ -185,6 +186,7 @@ NB_MODULE(_cpu, m) {
   m.def("isa", [] { return std::string(dv::table().name); }, "The instruction set in use.");
   m.def("set_isa", &dv::set_isa, "name"_a, "Use another supported instruction set from now on.");
   dv::bind_layers(m);
+  dv::bind_viterbi(m);
   m.def("int8_sums", &int8_sums, "weight"_a.noconvert(), "x"_a.noconvert(), "rectified"_a,
         "limit"_a, "sums"_a.noconvert());
   nb::class_<dv::WaveNet>(m, "WaveNet")
