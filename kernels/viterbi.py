@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deepvoice.kernels._checks import FloatArray, float_array
+from deepvoice.kernels._checks import float_array
 from deepvoice.kernels._dispatch import extension, resolve
 from deepvoice.kernels.reference import viterbi as reference
 from deepvoice.kernels.reference.viterbi import IMPOSSIBLE, IntArray, Problem
+
+__all__ = ["IMPOSSIBLE", "Path", "Problem", "viterbi"]
 
 MAX_ARCS = 254  # into one state
 

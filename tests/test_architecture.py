@@ -39,6 +39,11 @@ RULES = {
     "text": (BASE | {"text"}, {"numpy"}),
     "audio": (BASE | {"audio"}, {"numpy", "soundfile"}),
     "networks": (BASE | {"networks", "text", "audio", "kernels"}, {"numpy"}),
+    "alignment": (
+        BASE
+        | {"alignment", "audio", "kernels", "networks", "pipeline", "text", "timings", "speech", "voice", "workers"},
+        {"numpy", "soundfile"},
+    ),
     "models": (BASE | {"models", "text", "audio", "networks"}, {"torch", "numpy"}),
     "server": (
         BASE

@@ -1,6 +1,7 @@
 """The best path through an acyclic graph of states, frame by frame: the equations, vectorised over a batch.
 
-Before frame 0 only `initial` counts: v[0, s] = initial[s] + emission[0, class(s)]. Then, for the arcs a = (r -> s) into s,
+With v[t, s] the best score of a path that is in state s in frame t, v[0, s] = initial[s] + emission[0, class(s)]; then,
+for the arcs a = (r -> s) into s,
 
     e[s]    = max over a of (v[t-1, r] + leave[t // stack, class(r)]) + bonus[a], plus enter[t // stack, class(s)]
     v[t, s] = max(v[t-1, s], e[s]) + emission[t, class(s)]

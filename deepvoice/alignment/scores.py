@@ -1,0 +1,116 @@
+"""From a recording to what the decoder reads: spectrum, network, log scores of every class of sound."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from deepvoice.alignment.graph import GARBAGE_CLASS, NUM_CLASSES, SILENCE_CLASS
+from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
+from deepvoice.networks.segmentation import SegmentationScores
+from deepvoice.text.phones import BASES, NUM_SILENCES
+
+SPEC = MelSpec()
+FRAME_SECONDS = SPEC.hop / SPEC.sample_rate
+_DITHER = 2e-5  # amplitude of the noise that the features of training have: digital silence has no spectrum
+_CHUNK, _CONTEXT = 6000, 200  # frames that the network reads at a time, and beside them
+_PERIOD = 1 << 16  # samples after which the noise repeats
+
+
+class Sound(NamedTuple):
+    """Features of a recording at 24 kHz: log-mel spectrum [F, M] and log power [F], both float32."""
+
+    mel_FM: FloatArray
+    energy_F: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreWeights:
+    """How the network's readings are weighed.
+
+    pair: of log p(pair) - log p(no boundary) in the step in which a boundary falls, beside the phones of the frames
+    garbage: log score of a frame of speech that is not in the text, added to that of its likeliest phone
+    """
+
+    pair: float = 0.5
+    garbage: float = -1.5
+
+
+class ClassScores(NamedTuple):
+    """Log scores by class of sound, as `deepvoice.kernels.viterbi` wants them."""
+
+    emission_FC: FloatArray
+    leave_TC: FloatArray
+    enter_TC: FloatArray
+
+    def part(self, start: int, end: int) -> "ClassScores":
+        """Return the frames [start, end); start must be the first of a step."""
+        stack = -(-len(self.emission_FC) // len(self.leave_TC))
+        steps = slice(start // stack, -(-end // stack))
+        return ClassScores(
+            np.ascontiguousarray(self.emission_FC[start:end]),
+            np.ascontiguousarray(self.leave_TC[steps]),
+            np.ascontiguousarray(self.enter_TC[steps]),
+        )
+
+
+def analyse(samples_T: FloatArray) -> Sound:
+    """Compute the features of float32 samples [T] at 24 kHz, as training does."""
+    frames = num_frames(len(samples_T), SPEC)
+    padded_T = np.zeros(frames * SPEC.hop, np.float32)
+    padded_T[: len(samples_T)] = samples_T
+    noise = np.random.Generator(np.random.Philox(0)).random(_PERIOD, np.float32) * 2 - 1
+    padded_T += np.resize(noise * np.float32(_DITHER), len(padded_T))
+    blocks = [log_mel_block(padded_T, first, min(first + _CHUNK, frames)) for first in range(0, frames, _CHUNK)]
+    power_F = np.mean(padded_T.reshape(frames, SPEC.hop) ** 2, axis=1)
+    return Sound(np.concatenate(blocks), np.log(power_F + np.float32(SPEC.floor)))
+
+
+def log_mel_block(samples_T: FloatArray, first: int, past: int) -> FloatArray:
+    """Return frames [first, past) of the spectrum of a whole recording, bounding the memory."""
+    margin = 4  # frames: more than half a window
+    start = max(0, first - margin)
+    piece = samples_T[start * SPEC.hop : (past + margin) * SPEC.hop]
+    return log_mel(piece, SPEC)[first - start : past - start]
+
+
+def run_network(
+    network: Callable[[FloatArray], SegmentationScores], mel_FM: FloatArray, stack: int
+) -> SegmentationScores:
+    """Read a spectrum of any length, in pieces with context; frames beyond the last are silence."""
+    F = len(mel_FM)
+    quiet = np.full((-F % stack, mel_FM.shape[1]), np.log(SPEC.floor), np.float32)
+    mel_FM = np.concatenate([mel_FM, quiet])
+    if F <= _CHUNK + 2 * _CONTEXT:
+        return network(mel_FM)
+    parts = []
+    for start in range(0, len(mel_FM), _CHUNK):
+        past = min(start + _CHUNK, len(mel_FM))
+        first = max(0, start - _CONTEXT)
+        found = network(mel_FM[first : min(past + _CONTEXT, len(mel_FM))])
+        steps, frames = slice((start - first) // stack, (past - first) // stack), slice(start - first, past - first)
+        parts.append((found.left_TV[steps], found.right_TV[steps], found.boundary_T[steps], found.frame_FV[frames]))
+    left, right, boundary, frame = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return SegmentationScores(left_TV=left, right_TV=right, boundary_T=boundary, frame_FV=frame)
+
+
+def class_scores(scores: SegmentationScores, frames: int, weights: ScoreWeights | None = None) -> ClassScores:
+    """Weigh the readings of the first `frames` frames.
+
+    The silences count as one class in both readings. Garbage is any speech: its score of a frame is that of the
+    likeliest phone, less a constant, so that it wins only where the phones of the text fit much worse than others.
+    """
+    weights = weights or ScoreWeights()
+    V, (T, _) = len(BASES), scores.left_TV.shape
+    pair = np.float32(weights.pair)
+    emission_FC = np.full((frames, NUM_CLASSES), np.float32(-1e4))
+    emission_FC[:, :V] = scores.frame_FV[:frames]
+    emission_FC[:, GARBAGE_CLASS] = emission_FC[:, NUM_SILENCES:V].max(axis=1) + np.float32(weights.garbage)
+    steps = -(-frames // (len(scores.frame_FV) // T))
+    leave_TC, enter_TC = np.zeros((steps, NUM_CLASSES), np.float32), np.zeros((steps, NUM_CLASSES), np.float32)
+    leave_TC[:, :V], enter_TC[:, :V] = scores.left_TV[:steps], scores.right_TV[:steps]
+    for array_TC in (leave_TC, enter_TC):
+        array_TC[:, SILENCE_CLASS] = np.logaddexp.reduce(array_TC[:, :NUM_SILENCES], axis=1)
+    enter_TC += scores.boundary_T[:steps, None]
+    return ClassScores(emission_FC, leave_TC * pair, enter_TC * pair)
