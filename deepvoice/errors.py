@@ -23,3 +23,7 @@ class KernelUnavailableError(DeepVoiceError):
 
 class ConfigError(DeepVoiceError):
     """A configuration has unknown keys, wrong types or values outside their limits."""
+
+
+class TrainingError(DeepVoiceError):
+    """Training cannot begin or go on (data, checkpoint, gradients, or another process of the run)."""

@@ -48,7 +48,7 @@ class Conditioner(nn.Module):
             x_BPC = conv(x_BPC, mask_BP1)
         index = phone_BF[:, :, None].expand(-1, -1, x_BPC.shape[2])
         y_BFC = self.frame_in(torch.cat([x_BPC.gather(1, index), frame_BFX], dim=2))
-        everywhere = torch.ones(1, 1, 1)
+        everywhere = torch.ones(1, 1, 1, device=y_BFC.device)
         for conv in self.frame_convs:
             y_BFC = conv(y_BFC, everywhere)
         out: Tensor = self.spectrum(y_BFC)

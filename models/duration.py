@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from deepvoice.configs import DurationConfig
 from deepvoice.models.phone_encoder import PhoneEncoder
+from deepvoice.models.share import mean
 
 _TYPICAL = 2.7  # ln(1 + frames)
 _TYPICAL_SPREAD = 0.6
@@ -58,7 +59,7 @@ class Duration(nn.Module):
         gaps_A = centres_A[1:] - centres_A[:-1]
         above_BPA = ((centres_A[1:] - durations_BP[:, :, None]) / gaps_A).clamp(0.0, 1.0)
         score_BP = ((below_BPA - above_BPA).square() * gaps_A).sum(dim=2)
-        return (score_BP * mask_BP).sum() / mask_BP.sum()
+        return mean((score_BP * mask_BP).sum(), mask_BP.sum())
 
     def median(self, logits_BPA: Tensor) -> Tensor:
         """Decode the median of the buckets, float32 [B, P] frames."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from deepvoice.configs import F0Config
 from deepvoice.models.phone_encoder import PhoneEncoder, ResidualConv, length_mask
+from deepvoice.models.share import mean
 from deepvoice.text.context import FRAME_FEATURES
 
 
@@ -70,6 +71,15 @@ class F0(nn.Module):
         voiced_BF = (f0_BF > 0).float()
         voicing = nn.functional.binary_cross_entropy_with_logits(voicing_BF, voiced_BF, reduction="none")
         target_BF = (f0_BF.abs().clamp(min=1.0).log() - self.config.log_mean) / self.config.log_deviation
-        weight_BF = mask_BF * (voiced_BF + self.config.unvoiced_weight * (1.0 - voiced_BF))
-        pitch = ((pitch_BF - target_BF).abs() * weight_BF).sum() / weight_BF.sum().clamp(min=1.0)
-        return (voicing * mask_BF).sum() / mask_BF.sum(), pitch
+        frames, weight = self.counts(f0_BF, mask_BF)
+        weight_BF = self._weight(f0_BF, mask_BF)
+        pitch = ((pitch_BF - target_BF).abs() * weight_BF).sum()
+        return mean((voicing * mask_BF).sum(), frames), mean(pitch, weight)
+
+    def counts(self, f0_BF: Tensor, mask_BF: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the two losses divide by, scalars."""
+        return mask_BF.sum(), self._weight(f0_BF, mask_BF).sum()
+
+    def _weight(self, f0_BF: Tensor, mask_BF: Tensor) -> Tensor:
+        voiced_BF = (f0_BF > 0).float()
+        return mask_BF * (voiced_BF + self.config.unvoiced_weight * (1.0 - voiced_BF))

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.models.share import keep, mean
 from deepvoice.networks.grapheme_to_phoneme import LETTERS
 
 
@@ -51,9 +52,9 @@ class GraphemeToPhoneme(nn.Module):
         """Drop channels for all letters of a word at once: kinder to recurrent layers, and fewer random numbers."""
         if not self.training or self.config.dropout == 0.0:
             return x_BGD
-        keep = 1.0 - self.config.dropout
-        mask_B1D = torch.rand(x_BGD.shape[0], 1, x_BGD.shape[2]) < keep
-        return x_BGD * (mask_B1D.to(x_BGD.dtype) / keep)
+        kept = 1.0 - self.config.dropout
+        mask_B1D = keep((x_BGD.shape[0], 1, x_BGD.shape[2]), kept, x_BGD.device)
+        return x_BGD * (mask_B1D.to(x_BGD.dtype) / kept)
 
     def shift(self, units_BG: torch.Tensor, extra_B: torch.Tensor | None = None, forget: float = 0.0) -> torch.Tensor:
         """Return the previous unit of each letter, int64 [B, G].
@@ -69,7 +70,7 @@ class GraphemeToPhoneme(nn.Module):
             first_B1 = first_B1.masked_fill(extra_B[:, None], 0)
         previous_BG = torch.cat([first_B1, units_BG[:, :-1]], 1)
         if forget > 0.0:
-            hidden_BG = torch.rand(previous_BG.shape) < forget
+            hidden_BG = keep(previous_BG.shape, forget, previous_BG.device)
             hidden_BG[:, 0] = False
             previous_BG = previous_BG.masked_fill(hidden_BG, start)
         return previous_BG
@@ -102,6 +103,9 @@ def loss(
     smoothing: label smoothing, 0 to 1
     """
     logits_BGU = model(letters_BG, model.shift(units_BG, extra_B, forget if model.training else 0.0)).float()
-    value = nn.functional.cross_entropy(logits_BGU.flatten(0, 1), units_BG.flatten(), label_smoothing=smoothing)
+    total = nn.functional.cross_entropy(
+        logits_BGU.flatten(0, 1), units_BG.flatten(), label_smoothing=smoothing, reduction="sum"
+    )
+    value = mean(total, torch.tensor(float(units_BG.numel()), device=total.device))
     right = (logits_BGU.detach().argmax(-1) == units_BG).float().mean()
     return value, {"letter_accuracy": float(right)}

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from deepvoice.models.share import Dropout
 from deepvoice.text.phones import SYMBOLS
 
 
@@ -54,7 +55,7 @@ class ResidualConv(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(channels)
         self.conv = nn.Conv1d(channels, channels, width, dilation=dilation, padding="same")
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTC: Tensor, mask_BT1: Tensor) -> Tensor:
         """Transform float32 [B, T, C]; mask_BT1 is 0 in the padding, so that padded and single sentences agree."""
@@ -73,7 +74,7 @@ class PhoneEncoder(nn.Module):
         self.embedding = nn.Embedding(len(SYMBOLS), channels)
         self.features = nn.Linear(features, channels)
         self.convs = nn.ModuleList(ResidualConv(channels, width, 1, dropout) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.gru = nn.GRU(channels, recurrent, batch_first=True, bidirectional=True)
         self.size = channels + 2 * recurrent
 

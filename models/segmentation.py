@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from deepvoice.configs import SegmentationConfig
+from deepvoice.models.share import Dropout, mean
 from deepvoice.networks.segmentation import MEL_MEAN, MEL_SCALE
 from deepvoice.text.phones import BASES
 
@@ -57,7 +58,7 @@ class Segmentation(nn.Module):
         self.input = nn.Conv1d(config.bands * config.stack, C, K, padding=K // 2)
         self.convs = nn.ModuleList(nn.Conv1d(C, C, K, padding=K // 2) for _ in range(config.layers))
         self.gru = nn.GRU(C, H, batch_first=True, bidirectional=True)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.pair = nn.Linear(2 * H + C, 2 * V + 1)
         self.frame = nn.Linear(2 * H + C, config.stack * V)
         with torch.no_grad():
@@ -76,7 +77,9 @@ class Segmentation(nn.Module):
         for conv in self.convs:
             h_BCT = h_BCT + functional.relu(conv(h_BCT))
         h_BTC = self.dropout(h_BCT.transpose(1, 2))
-        with torch.autocast("cpu", enabled=False):  # the recurrence is faster in float32 and loses no precision
+        with torch.autocast(
+            h_BTC.device.type, enabled=False
+        ):  # the recurrence is faster in float32 and loses no precision
             g_BTH, _ = self.gru(h_BTC.float())
         both = self.dropout(torch.cat([g_BTH.to(h_BTC.dtype), h_BTC], dim=2))
         pair = self.pair(both).float()
@@ -97,14 +100,17 @@ def pair_loss(
     left_BU, right_BU: base ids of each pair, zero after pairs_B; steps_B: steps of 10 ms; pairs_B: pairs
     """
     scores = output.pair_scores(left_BU, right_BU).transpose(0, 1)
-    labels_BU = torch.arange(1, left_BU.shape[1] + 1).expand_as(left_BU)
+    labels_BU = torch.arange(1, left_BU.shape[1] + 1, device=left_BU.device).expand_as(left_BU)
     losses_B = functional.ctc_loss(scores, labels_BU, steps_B, pairs_B, reduction="none", zero_infinity=True)
-    return losses_B.sum() / pairs_B.sum()
+    return mean(losses_B.sum(), pairs_B.sum())
 
 
 def frame_loss(output: SegmentationOutput, phone_BF: Tensor) -> Tensor:
     """Cross entropy of the phone of each frame, nats per frame; phone_BF is -1 where nothing is to be learned."""
-    return functional.cross_entropy(output.frame_BFV.flatten(0, 1), phone_BF.flatten(), ignore_index=-1)
+    total = functional.cross_entropy(
+        output.frame_BFV.flatten(0, 1), phone_BF.flatten(), ignore_index=-1, reduction="sum"
+    )
+    return mean(total, (phone_BF >= 0).sum())
 
 
 def boundary_loss(output: SegmentationOutput, left_BT: Tensor, right_BT: Tensor, boundary_BT: Tensor) -> Tensor:
@@ -119,4 +125,4 @@ def boundary_loss(output: SegmentationOutput, left_BT: Tensor, right_BT: Tensor,
     phones = functional.cross_entropy(
         output.left_BTV.flatten(0, 1), left_BT.flatten(), ignore_index=-1, reduction="sum"
     ) + functional.cross_entropy(output.right_BTV.flatten(0, 1), right_BT.flatten(), ignore_index=-1, reduction="sum")
-    return (where + phones) / known_BT.sum()
+    return mean(where + phones, known_BT.sum())

@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from deepvoice.configs import VocoderConfig
+from deepvoice.models.share import normal, uniform
 
 MU = 255.0
 _LOG256 = 5.545177444479562
@@ -174,7 +175,7 @@ def noisy_signals(
         step = (clean_residual.abs().clamp(max=1 / config.code_scale) + 1 / (MU * config.code_scale)) * (
             _LOG256 / 127.5
         )
-        noise = (torch.rand_like(step) - 0.5) + noise_levels * torch.randn_like(step)
+        noise = (uniform(step.shape, step.device) - 0.5) + noise_levels * normal(step.shape, step.device)
         past = past + step * noise
     full_past = torch.cat([signal_BT[:, :order], past], dim=1)
     prediction = _predict_with_margin(full_past, lpc_BFK, hop, margin) if order else torch.zeros_like(past)

@@ -5,14 +5,42 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def training_parser(description: str) -> argparse.ArgumentParser:
-    """Return the arguments of a recipe that trains from a folder its prepare step wrote."""
-    parser = argparse.ArgumentParser(prog="train", description=description)
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
+def training_parser(description: str, manifest: bool = False) -> argparse.ArgumentParser:
+    """Return the arguments of a recipe that trains from a folder its prepare step wrote, or from a manifest."""
+    parser = argparse.ArgumentParser(
+        prog="train", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    if manifest:
+        parser.add_argument("data", type=Path, metavar="MANIFEST", help="corpus, with features/ beside it")
+    else:
+        parser.add_argument(
+            "--data", type=Path, required=True, metavar="DIR", help="folder written by the prepare step"
+        )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings (default: the recipe's)")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop, with a checkpoint, after this long")
+    add_run_arguments(parser)
     return parser
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Add what every training run can be told; `launch_of` reads it."""
+    parser.add_argument("--out", type=Path, required=required, metavar="DIR", help="run folder: checkpoints and logs")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), metavar="N", help="stop, with a checkpoint, after this long"
+    )
+    parser.add_argument("--steps", type=int, metavar="N", help="steps in all, counted from the very first start")
+    parser.add_argument("--learning-rate", type=float, metavar="X", help="also changes that of a run that goes on")
+    parser.add_argument("--warm-start", type=Path, metavar="FILE", help="weights to begin from, without a checkpoint")
+    parser.add_argument(
+        "--reset-optimizer", action="store_true", help="go on from the checkpoint's weights with a new optimiser"
+    )
+    parser.add_argument("--accumulate", type=int, default=1, metavar="N", help="parts of a batch, for want of memory")
+    parser.add_argument("--float32", action="store_true", help="compute without bfloat16")
+    parser.add_argument("--compile", action="store_true", help="have torch compile the layers")
+    parser.add_argument("--spike", type=float, default=0.0, metavar="X", help="go back when the loss stays X times up")
+    parser.add_argument("--checkpoint-seconds", type=float, metavar="S", help="seconds between checkpoints")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="cpu or cuda:N (default: the GPU if any)")
+    parser.add_argument("--timeout", type=float, default=1800.0, metavar="S", help="seconds to wait for a process")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of each process")
 
 
 def scoring_parser(description: str) -> argparse.ArgumentParser:

@@ -1,180 +1,188 @@
-"""One trainer for every module: bfloat16 autocast, EMA, clipping, checkpoints with exact resume, logs, ETA.
+"""One trainer for every module: exact resume, data parallel, guarded steps, logs, ETA.
 
-Data order is a function of the step (`BatchSource.batch(step)`), so a resumed run sees exactly the batches that an
-uninterrupted one would have seen; the checkpoint needs no sampler state. Random numbers that a loss draws (dropout,
-noise) are seeded from (seed, step) for the same reason.
+Data order and random numbers are functions of the step (`BatchSource.batch(step)`, deepvoice.models.share), so a
+resumed run sees exactly what an uninterrupted one would have seen, in any number of processes; a checkpoint holds the
+step where others hold states of samplers and generators. recipes/common/README.md says what is guaranteed.
 """
 
-import json
 import math
+import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import torch
 from torch import nn
 
-from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint, warm_start
+from deepvoice.recipes.common.distributed import Ranks, ranks, total
+from deepvoice.recipes.common.events import FINISHED, INTERRUPTED, MINUTES, EventLog
+from deepvoice.recipes.common.log import Log
+from deepvoice.recipes.common.options import Launch, TrainOptions
 from deepvoice.recipes.common.progress import format_seconds
+from deepvoice.recipes.common.step import BatchSource, CountFunction, Gradients, LossFunction, Metrics, Outcome, Stop
+from deepvoice.recipes.common.trainer import Trainer
 
-Metrics = dict[str, float]
-LossFunction = Callable[[nn.Module, Any], tuple[torch.Tensor, Metrics]]
-
-
-class BatchSource(Protocol):
-    """A deterministic stream of batches."""
-
-    def batch(self, step: int) -> Any:
-        """Return the batch of a step; the same step gives the same batch in every run."""
+__all__ = ["BatchSource", "Launch", "LossFunction", "Metrics", "TrainOptions", "Trainer", "train"]
+_REASONS = {Stop.LATE: MINUTES, Stop.ASKED: INTERRUPTED}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainOptions:
-    """How to train one module."""
+class _Meter:
+    """Sums between two rows of the log."""
 
-    out_dir: Path  # checkpoints, logs, samples
-    steps: int  # total, counted from the very first start
-    learning_rate: float = 1e-3
-    final_rate: float = 0.02  # end of the cosine, as a fraction of learning_rate
-    warmup: int = 200  # steps of linear warm-up
-    weight_decay: float = 0.01
-    betas: tuple[float, float] = (0.9, 0.98)
-    clip: float = 1.0  # gradient norm
-    ema: float = 0.999
-    checkpoint_seconds: float = 90.0
-    log_every: int = 50
-    evaluate_every: int = 1000
-    seed: int = 0
-    bfloat16: bool = True
-    max_skipped: int = 20  # steps in a row with a gradient that is not finite before the run stops
-    warm_start: Path | None = None  # packed or EMA weights to begin from when there is no checkpoint
-    minutes: float = math.inf  # stop (with a checkpoint) after this much wall-clock time
+    def __init__(self) -> None:
+        self._begin()
 
-    def rate(self, step: int) -> float:
-        """Learning rate of a step: linear warm-up, then a cosine."""
-        if step < self.warmup:
-            return self.learning_rate * (step + 1) / self.warmup
-        done = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
-        return self.learning_rate * (self.final_rate + (1 - self.final_rate) * 0.5 * (1 + math.cos(math.pi * done)))
+    def _begin(self) -> None:
+        self._sums: dict[str, float] = {}
+        self._weight = self._steps = self._audio = 0.0
+        self._started = time.monotonic()
+
+    def __bool__(self) -> bool:
+        return bool(self._sums)
+
+    def add(self, outcome: Outcome, norm: float, here: Ranks, audio: float) -> None:
+        """Count a step that was made; what is the same in every process is divided by their number."""
+        self._steps += 1 / here.world
+        self._weight += outcome.weight
+        self._audio += audio / here.world
+        values = {"loss": outcome.loss, "gradient_norm": norm / here.world}
+        values |= {f" {name}": outcome.weight * value for name, value in outcome.metrics.items()}
+        for name, value in values.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+
+    def read(self) -> Metrics:
+        """Return the means over all processes since the last reading, and begin anew."""
+        names = list(self._sums)
+        *sums, weight, steps, audio = total([*self._sums.values(), self._weight, self._steps, self._audio])
+        seconds = time.monotonic() - self._started
+        means = {n.strip(): s / (weight if n.startswith(" ") else steps) for n, s in zip(names, sums, strict=True)}
+        if audio:
+            means["audio_per_second"] = audio / seconds
+        self._begin()
+        return means
 
 
-class Log:
-    """JSONL and, where it is installed, TensorBoard."""
+class _Requests:
+    """Notes a request to end (SIGTERM of a scheduler, Ctrl-C): the run ends after its step, with a checkpoint."""
 
-    def __init__(self, folder: Path) -> None:
-        """Append to the logs of a run folder."""
-        self._file = (folder / "log.jsonl").open("a")
+    def __init__(self) -> None:
+        self.signal = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen while the body runs; a second request is handled as before."""
+        before: dict[int, Any] = {}
+
+        def note(number: int, frame: object) -> None:
+            self.signal = number
+            signal.signal(number, before[number])
+
         try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:  # tensorboard is optional: the JSONL holds the same numbers
-            self._board = None
-        else:
-            self._board = SummaryWriter(str(folder / "tensorboard"))  # type: ignore[no-untyped-call]
-
-    def write(self, step: int, values: Mapping[str, float]) -> None:
-        """Write one row of numbers."""
-        self._file.write(json.dumps({"step": step, "time": time.time(), **values}) + "\n")
-        self._file.flush()
-        if self._board is not None:
-            for name, value in values.items():
-                self._board.add_scalar(name, value, step)  # type: ignore[no-untyped-call]
-
-
-def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.AdamW:
-    matrices = [p for p in model.parameters() if p.requires_grad and p.ndim >= 2]
-    vectors = [p for p in model.parameters() if p.requires_grad and p.ndim < 2]
-    groups = [{"params": matrices, "weight_decay": options.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=options.learning_rate, betas=options.betas, fused=True)
-
-
-class Trainer:
-    """State of one run: model, optimiser, EMA and step; `run` trains to the end or until told to stop."""
-
-    def __init__(
-        self, model: nn.Module, options: TrainOptions, config: Mapping[str, Any], meta: Mapping[str, Any]
-    ) -> None:
-        """Build the state, resuming from `out_dir/last.pt` where it exists."""
-        self.model, self.options = model, options
-        self.config, self.meta = dict(config), dict(meta)
-        options.out_dir.mkdir(parents=True, exist_ok=True)
-        self.optimizer = _optimizer(model, options)
-        self.step = self.skipped = self.skipped_in_row = 0
-        self.path = options.out_dir / "last.pt"
-        if self.path.exists():
-            self._resume()
-        elif options.warm_start is not None:
-            warm_start(model, options.warm_start)
-        if not self.path.exists():
-            self.ema = {name: value.detach().clone().float() for name, value in model.state_dict().items()}
-        self.log = Log(options.out_dir)
-
-    def _resume(self) -> None:
-        state = load_checkpoint(self.path, meta=self.meta)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.ema, self.step, self.skipped = state["ema"], state["step"], state["skipped"]
-
-    def save(self) -> None:
-        """Write `last.pt` atomically."""
-        state = {
-            "config": self.config, "meta": self.meta, "step": self.step, "skipped": self.skipped, "ema": self.ema,
-            "model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-        }  # fmt: skip
-        save_checkpoint(state, self.path)
-
-    def _update_ema(self) -> None:
-        # A short average at first, so that early checkpoints are not dominated by the initial weights.
-        decay = min(self.options.ema, (1 + self.step) / (10 + self.step))
-        state = self.model.state_dict()
-        floats = [name for name, value in state.items() if value.is_floating_point()]
-        torch._foreach_lerp_([self.ema[n] for n in floats], [state[n].float() for n in floats], 1 - decay)
-        for name in state.keys() - set(floats):
-            self.ema[name].copy_(state[name])
-
-    def train_step(self, batch: Any, loss_fn: LossFunction) -> Metrics:
-        """Make one optimiser step; a gradient that is not finite skips the step and is counted."""
-        torch.manual_seed(self.options.seed * 1_000_003 + self.step)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.options.rate(self.step)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16):
-            loss, metrics = loss_fn(self.model, batch)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip))
-        if math.isfinite(norm):
-            self.optimizer.step()
-            self._update_ema()
-            self.skipped_in_row = 0
-        else:
-            self.skipped += 1
-            self.skipped_in_row += 1
-            if self.skipped_in_row >= self.options.max_skipped:
-                rate = self.options.rate(self.step)
-                raise FloatingPointError(
-                    f"{self.skipped_in_row} steps in a row had a gradient that is not finite (step {self.step}); the "
-                    f"last good checkpoint is {self.path}; lower learning_rate (now {rate:.2e}) and start again"
-                )
-        self.step += 1
-        return {"loss": float(loss.detach()), "gradient_norm": norm, **metrics}
-
-    def ema_model(self) -> nn.Module:
-        """Return the model with its averaged weights loaded; `restore` puts the trained ones back."""
-        self._kept = {name: value.clone() for name, value in self.model.state_dict().items()}
-        self.model.load_state_dict(self.ema)
-        return self.model.eval()
-
-    def restore(self) -> None:
-        """Undo `ema_model`."""
-        self.model.load_state_dict(self._kept)
-        self.model.train()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    before[number] = signal.signal(number, note)
+        except ValueError:  # not in the main thread
+            pass
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def wait_while_paused(folder: Path) -> None:
     """Block while a file named `pause` lies in the run folder: it frees the cores without ending the run."""
     while (folder / "pause").exists():
         time.sleep(1.0)
+
+
+class _Loop:
+    """The course of one run in one process."""
+
+    def __init__(
+        self, trainer: Trainer, gradients: Gradients, batches: BatchSource, evaluate: Any, events: EventLog
+    ) -> None:
+        self._trainer, self._gradients, self._batches = trainer, gradients, batches
+        self._evaluate, self._events = evaluate, events
+        self._options, self._here = trainer.options, trainer.here
+        self._log = Log(self._options.out_dir, trainer.step if trainer.resumed else None) if self._here.first else None
+        self._audio = getattr(batches, "audio_seconds", None)
+        self._meter = _Meter()
+        self._started = self._saved = time.monotonic()
+        self._first, self._quiet = trainer.step, True
+
+    def run(self, stop: _Requests) -> str:
+        """Train to the end, to the minute, or to a request; returns the reason of the end."""
+        trainer, options = self._trainer, self._options
+        trainer.model.train()
+        while trainer.step < options.steps:
+            if self._here.world == 1:
+                wait_while_paused(options.out_dir)
+            late = time.monotonic() - self._started >= options.minutes * 60
+            wish = Stop.ASKED if stop.signal else Stop.LATE if late else Stop.NO
+            if self._here.world == 1 and wish:
+                return _REASONS[wish]
+            outcome, norm, cause = trainer.train_step(self._gradients, self._batches, wish)
+            self._count(outcome, norm, cause)
+            last = trainer.step == options.steps
+            if trainer.step % options.log_every == 0 or last:
+                self._write_row()
+            if self._evaluate is not None and (trainer.step % options.evaluate_every == 0 or last):
+                self._hold_out()
+            if time.monotonic() - self._saved > options.checkpoint_seconds and trainer.watch.calm:
+                trainer.save(self._events)
+                self._saved = time.monotonic()
+            if outcome.stop:
+                return _REASONS[outcome.stop]
+        return FINISHED
+
+    def _count(self, outcome: Outcome, norm: float, cause: str | None) -> None:
+        trainer = self._trainer
+        if cause is not None:
+            self._events.skipped(trainer.step - 1, "not finite" if not math.isfinite(norm) else "exploding gradient")
+            self._echo(f"step {trainer.step - 1} skipped ({trainer.skipped} so far): {cause}")
+            return
+        audio = self._audio(trainer.step - 1 + trainer.watch.shift) if self._audio is not None else None
+        self._meter.add(outcome, norm, self._here, audio or 0.0)
+        if trainer.watch.on and trainer.watch.spiked(total([outcome.loss])[0]):
+            trainer.roll_back(self._events)
+
+    def _write_row(self) -> None:
+        trainer, options = self._trainer, self._options
+        if not self._meter:
+            return
+        means = self._meter.read()
+        per_step = (time.monotonic() - self._started) / max(1, trainer.step - self._first)
+        if self._log is not None:
+            extra = {"seconds_per_step": per_step, "rate": options.rate(trainer.step), "skipped": trainer.skipped}
+            self._log.write(trainer.step, means | extra)
+        self._events.progress(trainer.step, per_step, means.get("audio_per_second"))
+        speed = means.pop("audio_per_second", None)
+        numbers = " ".join(f"{name} {value:.4f}" for name, value in means.items())
+        sound = "" if speed is None else f" {speed:.1f} s of audio a second"
+        left = format_seconds(per_step * (options.steps - trainer.step))
+        self._echo(f"step {trainer.step}/{options.steps} {numbers} {per_step:.3f} s/step{sound} left {left}")
+
+    def _hold_out(self) -> None:
+        trainer = self._trainer
+        values = self._evaluate(trainer.ema_model(), trainer.step)
+        trainer.restore()
+        trainer.save_best(values)
+        if self._log is not None:
+            self._log.write(trainer.step, values)
+        self._echo(
+            f"step {trainer.step} held out: " + " ".join(f"{name} {value:.4f}" for name, value in values.items())
+        )
+
+    def _echo(self, line: str) -> None:
+        if self._here.first:
+            self._trainer.echo(line)
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._log is not None:
+            self._log.close()
 
 
 def train(
@@ -186,37 +194,35 @@ def train(
     config: Mapping[str, Any],
     meta: Mapping[str, Any],
     evaluate: Callable[[nn.Module, int], Metrics] | None = None,
+    counts: CountFunction | None = None,
+    origin: Mapping[str, Any] | None = None,
     echo: Callable[[str], None] = print,
 ) -> Trainer:
     """Train a module to `options.steps`, resuming from its last checkpoint.
 
-    loss_fn(model, batch) returns the loss and numbers to log; evaluate(ema_model, step) may also write sample audio and
-    plots into the run folder. Raises FloatingPointError when gradients stay non-finite.
+    loss_fn(model, batch) returns the loss and numbers to log; evaluate(ema_model, step), called in every process,
+    may also write sample audio and plots into the run folder
+    counts(batch): what each `deepvoice.models.share.mean` of the loss divides by, needed to split a batch
+    origin: where the run comes from (recipes/common/origin.py), kept in the checkpoints
+    Raises TrainingError: NotFiniteError, DiskFullError, ForeignCheckpointError, DamagedCheckpointError, LostPeerError.
     """
-    trainer = Trainer(model, options, config, meta)
-    started = saved = time.monotonic()
-    first, sums, count = trainer.step, {}, 0
-    model.train()
-    while trainer.step < options.steps and time.monotonic() - started < options.minutes * 60:
-        wait_while_paused(options.out_dir)
-        for name, value in trainer.train_step(batches.batch(trainer.step), loss_fn).items():
-            sums[name] = sums.get(name, 0.0) + value
-        count += 1
-        if trainer.step % options.log_every == 0 or trainer.step == options.steps:
-            means = {name: value / count for name, value in sums.items()}
-            per_step = (time.monotonic() - started) / (trainer.step - first)
-            trainer.log.write(trainer.step, {**means, "seconds_per_step": per_step, "rate": options.rate(trainer.step)})
-            numbers = " ".join(f"{name} {value:.4f}" for name, value in means.items())
-            left = format_seconds(per_step * (options.steps - trainer.step))
-            echo(f"step {trainer.step}/{options.steps} {numbers} {per_step:.3f} s/step left {left}")
-            sums, count = {}, 0
-        if evaluate is not None and (trainer.step % options.evaluate_every == 0 or trainer.step == options.steps):
-            values = evaluate(trainer.ema_model(), trainer.step)
-            trainer.restore()
-            trainer.log.write(trainer.step, values)
-            echo(f"step {trainer.step} held out: " + " ".join(f"{name} {value:.4f}" for name, value in values.items()))
-        if time.monotonic() - saved > options.checkpoint_seconds:
-            trainer.save()
-            saved = time.monotonic()
-    trainer.save()
+    here = ranks()
+    quiet = echo if here.first else (lambda line: None)
+    trainer = Trainer(model, options, config, meta, origin, quiet)
+    events = EventLog(options.out_dir, rank=here.rank)
+    events.start(trainer.step, workers=here.world, resumed=trainer.resumed, write_every=options.checkpoint_seconds)
+    stop = _Requests()
+    with stop.listening(), events.recorded(lambda: trainer.step):
+        gradients = Gradients(model, loss_fn, counts, options, here)
+        loop = _Loop(trainer, gradients, batches, evaluate, events)
+        try:
+            reason = loop.run(stop)
+        finally:
+            loop.close()
+        trainer.save(events)
+    events.stop(trainer.step, reason)
+    events.close()
+    if reason == INTERRUPTED:
+        quiet(f"stopped at step {trainer.step}, with a checkpoint; the same command goes on from it")
+        raise SystemExit(128 + (stop.signal or signal.SIGTERM))
     return trainer

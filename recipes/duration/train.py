@@ -5,6 +5,7 @@
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,12 @@ from deepvoice.models.duration import Duration
 from deepvoice.networks.duration import duration_features
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
+from deepvoice.recipes.common.distributed import Ratios, measure, weighted
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
-from deepvoice.recipes.common.train_loop import Metrics, Trainer, TrainOptions, train
+from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 
 FRAME_MS = 5.0
 
@@ -109,7 +114,12 @@ def loss_fn(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
 
 
 def run(
-    settings: Settings, data: Path, out: Path, minutes: float = float("inf"), warm_start: Path | None = None
+    settings: Settings,
+    data: Path,
+    out: Path,
+    minutes: float = float("inf"),
+    warm_start: Path | None = None,
+    launch: Launch = DEFAULT,
 ) -> Trainer:
     """Train, or continue to train, in `out`; `warm_start` names weights to begin from."""
     schedule = settings.training
@@ -120,15 +130,11 @@ def run(
     model = Duration(settings.model)
 
     def evaluate(module: nn.Module, step: int) -> Metrics:
-        with torch.no_grad():
-            values = [loss_fn(module, batch) for batch in dev_batches]
-        phones = np.array([float(batch.mask_BP.sum()) for batch in dev_batches])
-        errors = np.array([metrics["error_ms"] for _, metrics in values])
-        losses = np.array([float(loss) for loss, _ in values])
-        return {
-            "held_out_loss": float((losses * phones).sum() / phones.sum()),
-            "held_out_error_ms": float((errors * phones).sum() / phones.sum()),
-        }
+        def of(batch: Batch) -> Ratios:
+            loss, metrics = loss_fn(module, batch)
+            return weighted({"loss": float(loss), **metrics}, float(batch.mask_BP.sum()))
+
+        return measure(dev_batches, of, seconds=lambda batch: float(batch.durations_BP.sum()) * FRAME_MS / 1000)
 
     options = TrainOptions(
         out_dir=out,
@@ -142,9 +148,18 @@ def run(
         seed=schedule.seed,
         minutes=minutes,
         warm_start=warm_start,
+        best="held_out_error_ms",
     )
     return train(
-        model, batches, loss_fn, options, config=to_dict(settings.model), meta=meta_of(MelSpec()), evaluate=evaluate
+        model,
+        batches,
+        loss_fn,
+        launch.applied(options),
+        config=to_dict(settings.model),
+        meta=meta_of(MelSpec()),
+        evaluate=evaluate,
+        counts=lambda batch: [batch.mask_BP.sum()],
+        origin=origin([data / "train.npz", data / "dev.npz"], MelSpec()),
     )
 
 
@@ -153,16 +168,15 @@ def default_config() -> Path:
     return Path(__file__).with_name("config.toml")
 
 
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says."""
+    settings = load_toml(Settings, arguments.config or default_config())
+    run(settings, arguments.data, arguments.out, launch=launch)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = training_parser("Train the duration model.")
-    parser.add_argument("--warm-start", type=Path, metavar="FILE", help="weights to begin from")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    settings = load_toml(Settings, arguments.config or default_config())
-    run(settings, arguments.data, arguments.out, arguments.minutes, arguments.warm_start)
-    return 0
+    return command(start, training_parser("Train the duration model."), argv)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
 
+import argparse
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +25,15 @@ from deepvoice.models.f0 import F0
 from deepvoice.networks.f0 import f0_features
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
+from deepvoice.recipes.common.distributed import Ratios, measure, weighted
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
-from deepvoice.recipes.common.train_loop import Metrics, Trainer, TrainOptions, train
+from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 from deepvoice.text.context import frame_features
+
+FRAME_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +144,7 @@ def loss_of(model: nn.Module, batch: Batch, voicing_weight: float) -> tuple[Tens
     with torch.no_grad():
         hertz_BF = (pitch_BF * model.config.log_deviation + model.config.log_mean).exp()
         voiced_BF = batch.mask_BF * (batch.f0_BF > 0)
-        hertz = float(((hertz_BF - batch.f0_BF).abs() * voiced_BF).sum() / voiced_BF.sum())
+        hertz = float(((hertz_BF - batch.f0_BF).abs() * voiced_BF).sum() / voiced_BF.sum().clamp(min=1.0))
         wrong_BF = ((voicing_BF > 0) != (batch.f0_BF > 0)) * batch.mask_BF
         percent = 100 * float(wrong_BF.sum() / batch.mask_BF.sum())
     metrics = {"error_hz": hertz, "voicing_percent": percent, "pitch": pitch.item(), "voicing": voicing.item()}
@@ -145,7 +152,12 @@ def loss_of(model: nn.Module, batch: Batch, voicing_weight: float) -> tuple[Tens
 
 
 def run(
-    settings: Settings, data: Path, out: Path, minutes: float = float("inf"), warm_start: Path | None = None
+    settings: Settings,
+    data: Path,
+    out: Path,
+    minutes: float = float("inf"),
+    warm_start: Path | None = None,
+    launch: Launch = DEFAULT,
 ) -> Trainer:
     """Train, or continue to train, in `out`; `warm_start` names weights to begin from."""
     schedule = settings.training
@@ -161,10 +173,10 @@ def run(
         return loss_of(module, batch, schedule.voicing_weight)
 
     def evaluate(module: nn.Module, step: int) -> Metrics:
-        with torch.no_grad():
-            values = [loss_fn(module, batch)[1] for batch in dev_batches]
-        weights = np.array([float(batch.mask_BF.sum()) for batch in dev_batches])
-        return {f"held_out_{name}": float(np.average([v[name] for v in values], weights=weights)) for name in values[0]}
+        def of(batch: Batch) -> Ratios:
+            return weighted(loss_fn(module, batch)[1], float(batch.mask_BF.sum()))
+
+        return measure(dev_batches, of, seconds=lambda batch: float(batch.mask_BF.sum()) * FRAME_SECONDS)
 
     options = TrainOptions(
         out_dir=out,
@@ -178,8 +190,19 @@ def run(
         seed=schedule.seed,
         minutes=minutes,
         warm_start=warm_start,
+        best="held_out_error_hz",
     )
-    return train(model, batches, loss_fn, options, config=to_dict(config), meta=meta_of(MelSpec()), evaluate=evaluate)
+    return train(
+        model,
+        batches,
+        loss_fn,
+        launch.applied(options),
+        config=to_dict(config),
+        meta=meta_of(MelSpec()),
+        evaluate=evaluate,
+        counts=lambda batch: model.counts(batch.f0_BF, batch.mask_BF),
+        origin=origin([data / "train.npz", data / "dev.npz"], MelSpec()),
+    )
 
 
 def default_config() -> Path:
@@ -187,16 +210,15 @@ def default_config() -> Path:
     return Path(__file__).with_name("config.toml")
 
 
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says."""
+    settings = load_toml(Settings, arguments.config or default_config())
+    run(settings, arguments.data, arguments.out, launch=launch)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = training_parser("Train the F0 model.")
-    parser.add_argument("--warm-start", type=Path, metavar="FILE", help="weights to begin from")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    settings = load_toml(Settings, arguments.config or default_config())
-    run(settings, arguments.data, arguments.out, arguments.minutes, arguments.warm_start)
-    return 0
+    return command(start, training_parser("Train the F0 model."), argv)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 Stop it at any time and start it again: it resumes exactly. `last.pt` in the output folder holds the averaged weights.
 """
 
+import argparse
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +20,17 @@ from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, loss
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.recipes.common.command import training_parser
-from deepvoice.recipes.common.train_loop import Trainer, TrainOptions, train
+from deepvoice.recipes.common.distributed import Ratios, measure
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.train_loop import Trainer, train
 from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, PhasedBatches, WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
 from deepvoice.recipes.grapheme_to_phoneme.score import score
 from deepvoice.text.phones import phone_set_hash
+
+_SCORED = 256  # words that are read together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +84,21 @@ def default_config() -> Path:
 
 
 def held_out_error(model: nn.Module, entries: Sequence[Entry]) -> dict[str, float]:
-    """Return PER and WER in percent on held-out words, stress ignored, greedy."""
-    tensors = {name: value.detach().float().numpy() for name, value in model.state_dict().items()}
+    """Return PER and WER in percent on held-out words, stress ignored, greedy, and the words read in a second."""
+    tensors = {name: value.detach().cpu().float().numpy() for name, value in model.state_dict().items()}
     network = GraphemeToPhonemeNetwork(tensors, model.config, beam=1)  # type: ignore[arg-type]
-    result = score([entry.pronunciations for entry in entries], network([entry.word for entry in entries]))
-    return {"dev_per": result.phone_errors, "dev_wer": result.word_errors}
+
+    def of(words: Sequence[Entry]) -> Ratios:
+        started = time.perf_counter()
+        result = score([entry.pronunciations for entry in words], network([entry.word for entry in words]))
+        phones = sum(len(entry.pronunciations[0]) for entry in words)
+        return {
+            "dev_per": (result.phone_errors * phones, phones),
+            "dev_wer": (result.word_errors * len(words), len(words)),
+            "words_per_second": (len(words), time.perf_counter() - started),
+        }
+
+    return measure([entries[i : i + _SCORED] for i in range(0, len(entries), _SCORED)], of)
 
 
 def run(
@@ -90,6 +108,7 @@ def run(
     minutes: float = float("inf"),
     dev_words: int = 1000,
     start: Path | None = None,
+    launch: Launch = DEFAULT,
 ) -> Trainer:
     """Train, or continue to train, in `out`.
 
@@ -119,6 +138,7 @@ def run(
         seed=schedule.seed,
         minutes=minutes,
         warm_start=start,
+        best="dev_wer",
     )
 
     def loss_fn(module: nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
@@ -129,21 +149,27 @@ def run(
         model,
         PhasedBatches(mixed, own, round(schedule.mixed * steps)),
         loss_fn,
-        options,
+        launch.applied(options),
         config=to_dict(config),
         meta={"phones": phone_set_hash()},
         evaluate=(lambda module, step: held_out_error(module, dev)) if dev else None,
+        counts=lambda batch: [torch.tensor(float(batch.units_BG.numel()))],
+        origin=origin([path for path in sorted(data.iterdir()) if path.is_file()], None),
     )
+
+
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says."""
+    run(load_toml(Settings, arguments.config or default_config()), arguments.data, arguments.out, launch=launch)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = training_parser("Train the grapheme-to-phoneme model.")
-    parser.add_argument("--start", type=Path, metavar="FILE", help="last.pt of a run to begin with")
-    arguments = parser.parse_args(argv)
-    settings = load_toml(Settings, arguments.config or default_config())
-    run(settings, arguments.data, arguments.out, arguments.minutes, start=arguments.start)
-    return 0
+    parser.add_argument(
+        "--start", type=Path, dest="warm_start", metavar="FILE", help="last.pt of a run to begin with; as --warm-start"
+    )
+    return command(start, parser, argv)
 
 
 if __name__ == "__main__":

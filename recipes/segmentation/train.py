@@ -7,6 +7,7 @@ pairs give. Stop at any time and start again: each stage resumes exactly. `last.
 """
 
 import argparse
+import dataclasses
 import json
 import math
 from collections.abc import Sequence
@@ -19,8 +20,13 @@ from deepvoice.config import from_dict, load_toml, to_dict
 from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, boundary_loss, frame_loss, pair_loss
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, read_alignments
-from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, TrainOptions, train
+from deepvoice.recipes.common.distributed import Ratios, barrier, measure, ranks, weighted
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, train
 from deepvoice.recipes.segmentation.corpus import Batch, Corpus, Utterance, UtteranceBatches, collate, open_corpus
 from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, whole_durations
 from deepvoice.recipes.segmentation.plot import plot_boundaries
@@ -45,6 +51,17 @@ def loss_of_frames(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
     return frames + boundaries, {"frames": float(frames.detach()), "boundaries": float(boundaries.detach())}
 
 
+def counts_of_pairs(batch: Batch) -> list[Tensor]:
+    """Return what the loss of pairs divides by."""
+    return [batch.pairs_B.sum()]
+
+
+def counts_of_frames(batch: Batch) -> list[Tensor]:
+    """Return what the losses of frames and boundaries divide by."""
+    assert batch.phone_BF is not None and batch.boundary_BT is not None
+    return [(batch.phone_BF >= 0).sum(), (batch.boundary_BT >= 0).sum()]
+
+
 def train_stage(
     corpus: Corpus,
     utterances: Sequence[Utterance],
@@ -52,6 +69,7 @@ def train_stage(
     options: TrainOptions,
     loss_fn: LossFunction,
     alignments: dict[str, list[int]] | None,
+    manifest: Path,
 ) -> Trainer:
     """Train one stage to its end (or for `options.minutes`)."""
     training = settings.training
@@ -59,19 +77,35 @@ def train_stage(
         corpus.cache, utterances, training.batch_size, settings.model.stack, alignments, training.seed
     )
     dev = corpus.utterances(corpus.rows.dev)[:_DEV_UTTERANCES]
-    dev_batch = collate(corpus.cache, dev, settings.model.stack)
+    dev_batches = [collate(corpus.cache, dev[i : i + 8], settings.model.stack) for i in range(0, len(dev), 8)]
 
     def evaluate(model: nn.Module, step: int) -> Metrics:
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            loss, _ = loss_of_pairs(model, dev_batch)
-        if isinstance(model, Segmentation):
+        def of(batch: Batch) -> Ratios:
+            with torch.autocast(batch.mel_BFM.device.type, torch.bfloat16):
+                loss, _ = loss_of_pairs(model, batch)
+            return weighted({"pairs": float(loss)}, float(batch.pairs_B.sum()), "dev_")
+
+        values = measure(
+            dev_batches, of, lambda batch: corpus.cache.seconds(int(batch.steps_B.sum()) * settings.model.stack)
+        )
+        if isinstance(model, Segmentation) and ranks().first:
             plot_boundaries(model, corpus.cache, dev[0], options.out_dir / f"boundaries-{step:06d}.png")
-        return {"dev_pairs": float(loss)}
+        return values
 
     torch.manual_seed(training.seed)
     config, meta = to_dict(settings.model), meta_of(corpus.cache.spec)
     model = Segmentation(settings.model)
-    return train(model, batches, loss_fn, options, config=config, meta=meta, evaluate=evaluate)
+    return train(
+        model,
+        batches,
+        loss_fn,
+        options,
+        config=config,
+        meta=meta,
+        evaluate=evaluate,
+        counts=counts_of_pairs if alignments is None else counts_of_frames,
+        origin=origin([manifest], corpus.cache.spec),
+    )
 
 
 def align_by_pairs(corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, out: Path) -> None:
@@ -97,7 +131,7 @@ def load_model(checkpoint: Path) -> Segmentation:
     return model.eval()
 
 
-def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf) -> bool:
+def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf, launch: Launch = DEFAULT) -> bool:
     """Train both stages, or continue; returns whether they are finished."""
     corpus = open_corpus(manifest)
     training = settings.training
@@ -108,30 +142,29 @@ def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf
         options = TrainOptions(
             out_dir=first, steps=training.pair_steps, learning_rate=training.pair_rate, evaluate_every=100, **common
         )
-        trainer = train_stage(corpus, utterances, settings, options, loss_of_pairs, None)
-        if trainer.step < training.pair_steps:
+        trainer = train_stage(corpus, utterances, settings, launch.applied(options), loss_of_pairs, None, manifest)
+        if trainer.step < trainer.options.steps:
             return False
-        align_by_pairs(corpus, utterances, first / "last.pt", aligned)
+        if ranks().first:
+            align_by_pairs(corpus, utterances, first / "last.pt", aligned)
+        barrier()
     options = TrainOptions(
-        out_dir=out, steps=training.frame_steps, learning_rate=training.frame_rate, evaluate_every=100,
-        warm_start=first / "last.pt", **common,
+        out_dir=out, steps=training.frame_steps, learning_rate=training.frame_rate, evaluate_every=100, **common
     )  # fmt: skip
-    trainer = train_stage(corpus, utterances, settings, options, loss_of_frames, read_alignments(aligned))
-    return trainer.step >= training.frame_steps
+    options = dataclasses.replace(launch.applied(options), warm_start=first / "last.pt")
+    trainer = train_stage(corpus, utterances, settings, options, loss_of_frames, read_alignments(aligned), manifest)
+    return trainer.step >= options.steps
+
+
+def start(arguments: argparse.Namespace, launch: Launch) -> bool:
+    """Train as the command line says; returns whether both stages are finished."""
+    settings = load_toml(Settings, arguments.config or default_config())
+    return run(settings, arguments.data, arguments.out, launch=launch)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Train the segmentation network.")
-    parser.add_argument("manifest", type=Path, help="corpus manifest, with features/ beside it")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="run folder: checkpoints and logs")
-    parser.add_argument("--config", type=Path, default=None, metavar="FILE", help="settings (default: the recipe's)")
-    parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="stop each stage, with a checkpoint, after this"
-    )
-    arguments = parser.parse_args(argv)
-    settings = load_toml(Settings, arguments.config or default_config())
-    return 0 if run(settings, arguments.manifest, arguments.out, arguments.minutes) else 3
+    return command(start, training_parser("Train the segmentation network.", manifest=True), argv)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ spectra, so that the WaveNet learns to speak from what it will be given.
 
 import argparse
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,21 @@ from deepvoice.audio.mel import log_mel
 from deepvoice.config import load_toml, to_dict
 from deepvoice.configs import VocoderConfig
 from deepvoice.models.losses import cross_entropy
+from deepvoice.models.share import uniform
 from deepvoice.models.vocoder import WaveNet, noisy_signals
+from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, split
+from deepvoice.recipes.common.distributed import Ratios, from_first, measure, weighted
 from deepvoice.recipes.common.features import FeatureCache, Features
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.plot import plot_spectra
-from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
+from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
 from deepvoice.recipes.vocoder.evaluate import Sampling, free_run, spectral_distance, without_conditioner
 from deepvoice.recipes.vocoder.quantise import quantise
+from deepvoice.recipes.vocoder.settings import VocoderTraining
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra
 
 _BITS = 1.4426950408889634  # bits in a nat
@@ -37,24 +44,11 @@ _HELD_OUT_FRAMES = 200  # of each held-out utterance
 _SAMPLING = Sampling(voiced=0.1, unvoiced=0.5)  # of the samples that a run writes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VocoderTraining:
-    """The TOML file of the recipe: sizes and how to train them."""
-
-    vocoder: VocoderConfig = field(default_factory=VocoderConfig)
-    steps: int = 60000
-    learning_rate: float = 2e-3
-    batch_size: int = 8
-    segment_frames: int = 60
-    noise_levels: float = 1.0  # largest standard deviation of the training noise, in quantiser steps
-    ema: float = 0.9995
-    evaluate_every: int = 1000
-
-
 def loss_on(model: WaveNet, batch: Batch, noise: float | None) -> torch.Tensor:
     """Mean cross-entropy in bits a sample; `noise` None means clean history (for evaluation)."""
-    levels = None if noise is None else noise * torch.rand(batch.signal_BT.shape[0], 1)
-    with torch.autocast("cpu", enabled=False):
+    device = batch.signal_BT.device
+    levels = None if noise is None else noise * uniform((batch.signal_BT.shape[0], 1), device)
+    with torch.autocast(device.type, enabled=False):
         signals, codes = noisy_signals(batch.signal_BT, batch.lpc_BFK, model.config, levels)
     logits = model.logits(signals, batch.frames_BFC, batch.pulses_BNQ, CONTEXT)
     return cross_entropy(logits.flatten(0, 1), codes.flatten(), batch.weight_BT.flatten()) * _BITS
@@ -70,19 +64,23 @@ def held_out_batches(
     return [collate(segments[i : i + 10]) for i in range(0, len(segments), 10)]
 
 
-def write_sample(model: WaveNet, features: Features, path: Path) -> float:
-    """Speak an utterance freely from its recorded spectrum into a wav and a picture; returns its spectral distance, dB.
+def write_sample(model: WaveNet, features: Features, path: Path) -> Metrics:
+    """Speak an utterance freely from its recorded spectrum into a wav and a picture.
 
     path: without suffix
+    Returns its spectral distance in dB, and the real-time factor of speaking it.
     """
     config = model.config
-    weights = {name: value.detach().numpy() for name, value in model.state_dict().items()}
+    weights = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
     mel_FM = np.asarray(features.mel_FM, np.float32)
-    speech = free_run(without_conditioner(weights, config), features, mel_FM, _SAMPLING, 0)
+    network = without_conditioner(weights, config)
+    started = time.perf_counter()
+    speech = free_run(network, features, mel_FM, _SAMPLING, 0)
+    speed = (time.perf_counter() - started) * config.mel.sample_rate / len(speech)
     path.parent.mkdir(parents=True, exist_ok=True)
     soundfile.write(path.with_suffix(".wav"), speech, config.mel.sample_rate, subtype="PCM_16")
     plot_spectra({"recording": mel_FM, "free-running": log_mel(speech, config.mel)}, path.with_suffix(".png"))
-    return spectral_distance(speech, features, config)
+    return {"sample_distance_db": spectral_distance(speech, features, config), "rtf": speed}
 
 
 def run(
@@ -91,7 +89,7 @@ def run(
     options: TrainOptions,
     spectra: Mapping[str, Any] | None = None,
     limits: list[float] | None = None,
-) -> None:
+) -> Trainer:
     """Train (or resume) on a manifest whose features are cached beside it.
 
     limits: of a calibration, for a finish in which weights and inputs are rounded to int8
@@ -115,51 +113,52 @@ def run(
 
     def evaluate(model: nn.Module, step: int) -> Metrics:
         assert isinstance(model, WaveNet)
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            values = [float(loss_on(model, batch, None)) for batch in held_out]
-        distance = write_sample(model, cache[sample], options.out_dir / "samples" / f"{step:06d}")
-        return {"held_out_bits": sum(values) / len(values), "sample_distance_db": distance}
+
+        def of(batch: Batch) -> Ratios:
+            with torch.autocast(batch.signal_BT.device.type, torch.bfloat16):
+                return weighted({"bits": float(loss_on(model, batch, None))}, len(batch.signal_BT))
+
+        path = options.out_dir / "samples" / f"{step:06d}"
+        return {**measure(held_out, of), **from_first(lambda: write_sample(model, cache[sample], path))}
 
     torch.manual_seed(options.seed)
     model = WaveNet(config)
     if limits is not None:
         quantise(model, limits)
-    train(model, source, loss_fn, options, config=to_dict(config), meta=meta_of(config.mel), evaluate=evaluate)
+    return train(
+        model,
+        source,
+        loss_fn,
+        options,
+        config=to_dict(config),
+        meta=meta_of(config.mel),
+        evaluate=evaluate,
+        counts=lambda batch: [batch.weight_BT.sum().clamp(min=1.0)],
+        origin=origin([manifest], config.mel),
+    )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("manifest", type=Path)
-    parser.add_argument("--out", type=Path, required=True, help="run folder: checkpoints, logs")
-    parser.add_argument("--config", type=Path, help="TOML of VocoderTraining; default: the values in the code")
-    parser.add_argument("--warm-start", type=Path, help="weights to begin from")
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says."""
+    training = load_toml(VocoderTraining, arguments.config) if arguments.config else VocoderTraining()
+    options = TrainOptions(
+        out_dir=arguments.out, steps=training.steps, learning_rate=training.learning_rate, ema=training.ema,
+        evaluate_every=training.evaluate_every, best="sample_distance_db",
+    )  # fmt: skip
+    spectra = PredictedSpectra(arguments.spectra, training.vocoder.mel.bands) if arguments.spectra else None
+    limits = json.loads(arguments.quantised.read_text())["limits"] if arguments.quantised else None
+    run(arguments.data, training, launch.applied(options), spectra, limits)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = training_parser(__doc__, manifest=True)
     parser.add_argument("--spectra", type=Path, help="folder of predicted spectra (recipes/vocoder/spectra.py)")
     parser.add_argument(
         "--quantised", type=Path, help="calibration.json: round weights and inputs to int8, for a finish"
     )
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--learning-rate", type=float)
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="stop after this much time, with a checkpoint"
-    )
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    torch.set_flush_denormal(True)
-    training = load_toml(VocoderTraining, arguments.config) if arguments.config else VocoderTraining()
-    if arguments.steps:
-        training = replace(training, steps=arguments.steps)
-    if arguments.learning_rate:
-        training = replace(training, learning_rate=arguments.learning_rate)
-    options = TrainOptions(
-        out_dir=arguments.out, steps=training.steps, learning_rate=training.learning_rate, ema=training.ema,
-        evaluate_every=training.evaluate_every, warm_start=arguments.warm_start, minutes=arguments.minutes,
-    )  # fmt: skip
-    spectra = PredictedSpectra(arguments.spectra, training.vocoder.mel.bands) if arguments.spectra else None
-    limits = json.loads(arguments.quantised.read_text())["limits"] if arguments.quantised else None
-    run(arguments.manifest, training, options, spectra, limits)
+    return command(start, parser, argv)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

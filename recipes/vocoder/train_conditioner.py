@@ -16,16 +16,24 @@ from torch import nn
 
 from deepvoice.audio.mel import FloatArray
 from deepvoice.audio.pulses import interpolate_unvoiced
-from deepvoice.config import to_dict
+from deepvoice.config import load_toml, to_dict
 from deepvoice.configs import VocoderConfig
 from deepvoice.models.conditioner import Conditioner
+from deepvoice.models.share import mean
 from deepvoice.networks.conditioner import MEL_MEAN, MEL_SPREAD, conditioner_inputs
+from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
+from deepvoice.recipes.common.distributed import Ratios, measure, weighted
 from deepvoice.recipes.common.features import FeatureCache
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import Launch, TrainOptions
+from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
-from deepvoice.recipes.common.train_loop import Metrics, TrainOptions, train
+from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
+from deepvoice.recipes.vocoder.settings import VocoderTraining
 
 _KEPT = 20_000  # prepared sentences, some 40 KB each
+_FRAME_SECONDS = 0.005
 _EDGE = 12  # frames at either end of a window without loss: the convolutions see zeros beyond them
 
 
@@ -140,13 +148,18 @@ def loss_on(model: nn.Module, batch: Windows) -> tuple[torch.Tensor, Metrics]:
     """L1 on the scaled spectrum, with a smaller squared term that pulls on large errors."""
     predicted = model(batch.ids_BP, batch.context_BPX, batch.lengths_B, batch.phone_BF, batch.frame_BFX)
     error = (predicted - batch.target_BFM) * batch.weight_BF[..., None]
-    count = batch.weight_BF.sum() * error.shape[2]
-    absolute = error.abs().sum() / count
-    decibels = float(absolute.detach()) * MEL_SPREAD * 10 / np.log(10)
-    return absolute + 0.5 * error.square().sum() / count, {"mel_decibels": decibels}
+    (count,) = counts(batch)
+    absolute, squared = error.abs().sum(), error.square().sum()
+    decibels = float(absolute.detach() / count) * MEL_SPREAD * 10 / np.log(10)
+    return mean(absolute + 0.5 * squared, count), {"mel_decibels": decibels}
 
 
-def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments: Path) -> None:
+def counts(batch: Windows) -> list[torch.Tensor]:
+    """Return the number of values that count, a scalar."""
+    return [batch.weight_BF.sum() * batch.target_BFM.shape[2]]
+
+
+def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments: Path) -> Trainer:
     """Train (or resume) the conditioner."""
     cache = FeatureCache(manifest.parent / "features", config.mel)
     aligned = read_alignments(alignments)
@@ -159,13 +172,15 @@ def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments
     dev = source(parts.dev, 16)
 
     def evaluate(model: nn.Module, step: int) -> Metrics:
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            values = [loss_on(model, dev.batch(i))[1]["mel_decibels"] for i in range(6)]
-        return {"held_out_mel_decibels": float(np.mean(values))}
+        def of(batch: Windows) -> Ratios:
+            with torch.autocast(batch.weight_BF.device.type, torch.bfloat16):
+                return weighted(loss_on(model, batch)[1], float(batch.weight_BF.sum()))
+
+        return measure([dev.batch(i) for i in range(6)], of, lambda batch: batch.weight_BF.numel() * _FRAME_SECONDS)
 
     torch.manual_seed(options.seed)
     model = Conditioner(config.conditioner, config.mel.bands)
-    train(
+    return train(
         model,
         source(parts.train, 16),
         loss_on,
@@ -173,33 +188,28 @@ def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments
         config=to_dict(config),
         meta=meta_of(config.mel),
         evaluate=evaluate,
+        counts=counts,
+        origin=origin([manifest, alignments], config.mel),
     )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("manifest", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--alignments", type=Path, help="default: alignments.jsonl beside the manifest")
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--learning-rate", type=float, default=1e-3)
-    parser.add_argument("--warm-start", type=Path, help="weights to begin from")
-    parser.add_argument("--minutes", type=float, default=float("inf"))
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says."""
+    config = load_toml(VocoderTraining, arguments.config).vocoder if arguments.config else VocoderConfig()
     options = TrainOptions(
-        out_dir=arguments.out, steps=arguments.steps, learning_rate=arguments.learning_rate, ema=0.998,
-        evaluate_every=250, minutes=arguments.minutes, warm_start=arguments.warm_start,
+        out_dir=arguments.out, steps=3000, learning_rate=1e-3, ema=0.998, evaluate_every=250,
+        best="held_out_mel_decibels",
     )  # fmt: skip
-    run(
-        arguments.manifest,
-        VocoderConfig(),
-        options,
-        arguments.alignments or arguments.manifest.parent / "alignments.jsonl",
-    )
+    alignments = arguments.alignments or arguments.data.parent / "alignments.jsonl"
+    run(arguments.data, config, launch.applied(options), alignments)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = training_parser(__doc__, manifest=True)
+    parser.add_argument("--alignments", type=Path, help="default: alignments.jsonl beside the manifest")
+    return command(start, parser, argv)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
