@@ -14,7 +14,7 @@ PYTEST := -P -m pytest --import-mode=importlib -n auto --dist loadfile
 CHECKS := build/checks
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help hello setup build test lint format types wheel test-wheel sanitize soak voice clean
+.PHONY: help hello setup build test lint format types wheel test-wheel sanitized sanitize parity soak voice clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,11 +32,11 @@ test: build ## run the test suite
 lint: setup ## check style
 	$(VENV)/bin/ruff check .
 	@! command -v $(VENV)/bin/clang-format >/dev/null || \
-	  $(VENV)/bin/clang-format --dry-run -Werror kernels/cpu/*.?pp kernels/bindings/*.cpp
+	  $(VENV)/bin/clang-format --dry-run -Werror kernels/{cpu,bindings,parity}/*.?pp
 
 format: setup ## put the C++ sources into the house style
 	$(VENV)/bin/ruff check --fix-only .
-	$(VENV)/bin/clang-format -i kernels/cpu/*.?pp kernels/bindings/*.cpp
+	$(VENV)/bin/clang-format -i kernels/{cpu,bindings,parity}/*.?pp
 
 # mypy cannot follow the mapping of models/ to deepvoice.models, so it is shown a tree of links.
 types: build ## check types
@@ -59,16 +59,35 @@ test-wheel: build wheel ## run the test suite on the built wheel
 
 # AddressSanitizer and UndefinedBehaviorSanitizer watch the kernels while damaged voices are loaded and spoken with.
 SANITIZED := $(CHECKS)/sanitize
-sanitize: build ## run the kernel and damage tests under AddressSanitizer
+sanitized: build
 	rm -rf $(SANITIZED)/venv && $(PYTHON) -m venv --without-pip $(SANITIZED)/venv
 	DEEPVOICE_SANITIZE=ON $(PY) -m pip install -q --no-build-isolation --no-deps -C build-dir=$(SANITIZED)/build --target \
 	  "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" .
+
+sanitize: sanitized ## run the kernel and damage tests under AddressSanitizer
 	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 	  "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tools.pth"
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(SANITIZED)/venv/bin/python $(PYTEST) -q -m "$(SANITIZE_MARKS)" -p no:cacheprovider tests/kernels tests/voice
 SANITIZE_MARKS ?= not slow and not bench
+
+# One program and one file of golden tensors for two processors: this one under the sanitizers, and AArch64 in an
+# emulator, with and without the dot product. WaveNets must come out bit for bit the same.
+PARITY := $(CHECKS)/parity
+CROSS ?= aarch64-linux-gnu-
+EMULATOR ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
+CMAKE := PATH="$(abspath $(VENV))/bin:$$PATH" cmake
+parity: sanitized ## hold the kernels of this processor and of AArch64 to golden tensors
+	mkdir -p $(PARITY) && $(PY) -P -m deepvoice.kernels.parity.golden $(PARITY)/golden.bin
+	$(CMAKE) --build $(SANITIZED)/build --target parity
+	$(CMAKE) -S kernels -B $(PARITY)/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEEPVOICE_PARITY=ON \
+	  -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=$(CROSS)g++ >/dev/null
+	$(CMAKE) --build $(PARITY)/aarch64 --target parity
+	UBSAN_OPTIONS=print_stacktrace=1 $(SANITIZED)/build/parity $(PARITY)/golden.bin $(PARITY)/native.txt
+	$(EMULATOR) -cpu max $(PARITY)/aarch64/parity $(PARITY)/golden.bin $(PARITY)/dot.txt
+	$(EMULATOR) -cpu cortex-a53 $(PARITY)/aarch64/parity $(PARITY)/golden.bin $(PARITY)/plain.txt
+	cmp $(PARITY)/native.txt $(PARITY)/dot.txt && cmp $(PARITY)/native.txt $(PARITY)/plain.txt
 
 soak: ## everything slow: all tests, and thousands of damaged voices under AddressSanitizer
 	$(MAKE) build

@@ -13,7 +13,7 @@ from deepvoice.kernels._dispatch import extension, resolve
 from deepvoice.kernels.reference import ops as reference
 
 Activation = Literal["none", "relu", "tanh", "sigmoid"]
-ACTIVATIONS: tuple[str, ...] = get_args(Activation)
+ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 
 def dense(

@@ -7,6 +7,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <xmmintrin.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace dv {
@@ -17,6 +19,9 @@ extern const Table kAvx2;
 extern const Table kAvx512;
 extern const Table kAvx512Vnni;
 extern const Table kAvx512Bf16;
+#elif defined(__aarch64__)
+extern const Table kNeon;
+extern const Table kNeonDot;
 #endif
 
 namespace {
@@ -26,6 +31,17 @@ namespace {
 bool has_half_conversion() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#elif defined(__aarch64__)
+bool has_dot_product() {
+#if defined(__linux__)
+  constexpr unsigned long kDotProduct = 1ul << 20;  // HWCAP_ASIMDDP
+  return (getauxval(AT_HWCAP) & kDotProduct) != 0;
+#elif defined(__APPLE__)
+  return true;  // every Mac with this processor has it
+#else
+  return false;
+#endif
 }
 #endif
 
@@ -42,6 +58,9 @@ std::vector<const Table*> supported_tables() {
   if (avx512) tables.push_back(&kAvx512);
   if (vnni) tables.push_back(&kAvx512Vnni);
   if (vnni && __builtin_cpu_supports("avx512bf16")) tables.push_back(&kAvx512Bf16);
+#elif defined(__aarch64__)
+  tables.push_back(&kNeon);
+  if (has_dot_product()) tables.push_back(&kNeonDot);
 #endif
   return tables;
 }

@@ -3,6 +3,7 @@
 
 constexpr int kInt8Group = 2;
 constexpr int kInt8Zero = 0;
+constexpr int kInt8RectifiedZero = 0;
 typedef int16_t Quantised;
 
 static inline Int8Weights int8_weights(const unsigned char* p) {

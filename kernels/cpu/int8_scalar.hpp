@@ -2,6 +2,7 @@
 
 constexpr int kInt8Group = 2;
 constexpr int kInt8Zero = 0;
+constexpr int kInt8RectifiedZero = 0;
 typedef int16_t Quantised;
 struct Counts {  // sums of a block of 16 outputs
   int32_t v[kBlock];

@@ -3,6 +3,7 @@
 
 constexpr int kInt8Group = 4;
 constexpr int kInt8Zero = 128;  // makes signed inputs unsigned; the matrix's offset undoes it
+constexpr int kInt8RectifiedZero = 0;
 typedef uint8_t Quantised;
 
 static inline Int8Weights int8_weights(const unsigned char* p) { return _mm512_loadu_si512(p); }

@@ -18,24 +18,11 @@ namespace {
 //
 #include "bfloat_plain.hpp"
 //
-#include "math_body.hpp"
-//
-#include "matrix_body.hpp"
-//
-#include "layers_body.hpp"
-//
-#include "limits_body.hpp"
-//
-#include "draw_body.hpp"
-//
-#include "wavenet_body.hpp"
+#include "table_body.hpp"
 }  // namespace
 }  // namespace avx2
 
 extern const Table kAvx2;
-const Table kAvx2 = {"avx2",           avx2::kHalfWeights, avx2::kInt8Group,      avx2::kInt8Zero,
-                     avx2::elementary, avx2::dense,        avx2::gru_gates,       avx2::qrnn_pool,
-                     avx2::wavenet,    avx2::int8_sums,    avx2::kBfloatProducts, avx2::affine,
-                     avx2::encode,     avx2::layer_norm,   avx2::multiply_adds,   avx2::read_all};
+const Table kAvx2 = avx2::table_named("avx2");
 
 }  // namespace dv

@@ -20,25 +20,11 @@ namespace {
 //
 #include "bfloat_plain.hpp"
 //
-#include "math_body.hpp"
-//
-#include "matrix_body.hpp"
-//
-#include "layers_body.hpp"
-//
-#include "limits_body.hpp"
-//
-#include "draw_body.hpp"
-//
-#include "wavenet_body.hpp"
+#include "table_body.hpp"
 }  // namespace
 }  // namespace avx512
 
 extern const Table kAvx512;
-const Table kAvx512 = {
-    "avx512",           avx512::kHalfWeights, avx512::kInt8Group,      avx512::kInt8Zero,
-    avx512::elementary, avx512::dense,        avx512::gru_gates,       avx512::qrnn_pool,
-    avx512::wavenet,    avx512::int8_sums,    avx512::kBfloatProducts, avx512::affine,
-    avx512::encode,     avx512::layer_norm,   avx512::multiply_adds,   avx512::read_all};
+const Table kAvx512 = avx512::table_named("avx512");
 
 }  // namespace dv

@@ -22,27 +22,11 @@ namespace {
 //
 #include "bfloat_avx512.hpp"
 //
-#include "math_body.hpp"
-//
-#include "matrix_body.hpp"
-//
-#include "layers_body.hpp"
-//
-#include "limits_body.hpp"
-//
-#include "draw_body.hpp"
-//
-#include "wavenet_body.hpp"
+#include "table_body.hpp"
 }  // namespace
 }  // namespace avx512bf16
 
 extern const Table kAvx512Bf16;
-const Table kAvx512Bf16 = {
-    "avx512bf16",          avx512bf16::kHalfWeights,    avx512bf16::kInt8Group,
-    avx512bf16::kInt8Zero, avx512bf16::elementary,      avx512bf16::dense,
-    avx512bf16::gru_gates, avx512bf16::qrnn_pool,       avx512bf16::wavenet,
-    avx512bf16::int8_sums, avx512bf16::kBfloatProducts, avx512bf16::affine,
-    avx512bf16::encode,    avx512bf16::layer_norm,      avx512bf16::multiply_adds,
-    avx512bf16::read_all};
+const Table kAvx512Bf16 = avx512bf16::table_named("avx512bf16");
 
 }  // namespace dv

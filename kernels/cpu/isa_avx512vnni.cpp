@@ -21,27 +21,11 @@ namespace {
 //
 #include "bfloat_plain.hpp"
 //
-#include "math_body.hpp"
-//
-#include "matrix_body.hpp"
-//
-#include "layers_body.hpp"
-//
-#include "limits_body.hpp"
-//
-#include "draw_body.hpp"
-//
-#include "wavenet_body.hpp"
+#include "table_body.hpp"
 }  // namespace
 }  // namespace avx512vnni
 
 extern const Table kAvx512Vnni;
-const Table kAvx512Vnni = {
-    "avx512vnni",          avx512vnni::kHalfWeights,    avx512vnni::kInt8Group,
-    avx512vnni::kInt8Zero, avx512vnni::elementary,      avx512vnni::dense,
-    avx512vnni::gru_gates, avx512vnni::qrnn_pool,       avx512vnni::wavenet,
-    avx512vnni::int8_sums, avx512vnni::kBfloatProducts, avx512vnni::affine,
-    avx512vnni::encode,    avx512vnni::layer_norm,      avx512vnni::multiply_adds,
-    avx512vnni::read_all};
+const Table kAvx512Vnni = avx512vnni::table_named("avx512vnni");
 
 }  // namespace dv

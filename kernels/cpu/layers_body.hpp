@@ -140,7 +140,7 @@ static inline void layer_tile(const Layer& layer, const LayerCall& call, int64_t
 }
 
 // As many rows and vectors as there are registers for their sums.
-constexpr int kLayerRows = kLanes >= 8 ? 6 : 2;
+constexpr int kLayerRows = kRegisters >= 16 ? 6 : 2;
 constexpr int kLayerVectors = kLanes == 16 ? 4 : kBlock / kLanes;
 
 template <class L, int kVectors>

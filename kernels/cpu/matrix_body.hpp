@@ -186,9 +186,9 @@ DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step
 
 // Blocks whose sums stay in registers.
 template <int kColumns>
-constexpr int kTileBlocks = kLanes == 16  ? (kColumns == 4 ? 4 : 8)
-                            : kLanes == 8 ? 4 / kColumns
-                                          : 1;
+constexpr int kTileBlocks = kLanes == 16       ? (kColumns == 4 ? 4 : 8)
+                            : kRegisters >= 16 ? 4 / kColumns
+                                               : 1;
 
 template <class S, int kColumns, int kStage>
 static inline void panel(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, int first, int blocks,
@@ -217,7 +217,7 @@ static void product_of(const Matrix& m, const Operands& o, int columns) {
     const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
     const int blocks = width / kBlock;
     int c = 0;
-    if constexpr (kLanes > 4) {  // plain code has no registers for more than one column
+    if constexpr (kRegisters >= 16) {  // plain code has none for more than one column
       for (; c + 4 <= columns; c += 4) panel<S, 4, kStage>(m, at, at2, first, blocks, o, c);
       for (; c + 2 <= columns; c += 2) panel<S, 2, kStage>(m, at, at2, first, blocks, o, c);
     }
@@ -255,7 +255,7 @@ static inline void encode_inputs(const Matrix& m, const float* x, int count, flo
     const Vec inverse = broadcast(m.inverse_unit);
     const Vec low = broadcast(m.rectified ? 0.0f : -127.0f);
     const Vec high = broadcast(m.rectified ? 255.0f : 127.0f);
-    const int shift = m.rectified ? 0 : kInt8Zero;
+    const int shift = m.rectified ? kInt8RectifiedZero : kInt8Zero;
     Quantised* const codes = reinterpret_cast<Quantised*>(to);
     for (int i = 0; i < count; i += kLanes)
       store_quantised(codes + i, min(max(mul(load(x + i), inverse), low), high), shift);
@@ -275,7 +275,7 @@ static inline void encode_inputs(const Matrix& m, const float* x, int count, flo
 static inline void decode_inputs(const Matrix& m, const float* codes, int count, float* to) {
   for (int i = 0; i < count; ++i) {
     if (m.storage == kInt8) {
-      const int zero = m.rectified ? 0 : kInt8Zero;
+      const int zero = m.rectified ? kInt8RectifiedZero : kInt8Zero;
       const Quantised* const from = reinterpret_cast<const Quantised*>(codes) + i;
       to[i] = static_cast<float>(quantised_value(from, zero)) * m.unit;
     } else if (m.storage == kBfloat) {
@@ -325,4 +325,4 @@ static inline void inner_products(const float* x, const float* weight, int64_t i
       y[r * y_stride + o] = reduce_add(sum[r][o]) + (bias ? bias[o] : 0.0f);
 }
 
-constexpr int kDenseRows = kLanes == 16 ? 4 : 2;  // as many as there are registers for
+constexpr int kDenseRows = kRegisters == 32 ? 4 : 2;  // as many as there are registers for

@@ -124,7 +124,7 @@ Matrix pack_matrix(const Rows& rows, const Rows* second, Storage storage, InputR
     scale[o] = steps[o] * m.unit;
     int32_t sum = sum_of_row(rows.list[o], rows.inputs, steps[o]);
     if (second != nullptr) sum += sum_of_row(second->list[o], second->inputs, steps[o]);
-    offset[o] = range.rectified ? 0 : -functions.int8_zero * sum;
+    offset[o] = -(range.rectified ? functions.int8_rectified_zero : functions.int8_zero) * sum;
   }
   return m;
 }

@@ -1,6 +1,7 @@
 // Eight lanes of AVX2 with fused multiply-add. Included inside the instruction set's namespace.
 
 constexpr int kLanes = 8;
+constexpr int kRegisters = 16;
 constexpr bool kHalfWeights = true;
 
 typedef __m256 Vec;

@@ -1,6 +1,7 @@
 // Sixteen lanes of AVX-512 F, BW and VL. Included inside the instruction set's namespace.
 
 constexpr int kLanes = 16;
+constexpr int kRegisters = 32;
 constexpr bool kHalfWeights = true;
 
 typedef __m512 Vec;

@@ -1,6 +1,7 @@
 // Four lanes in plain C++, for any machine. Included inside the instruction set's namespace.
 
 constexpr int kLanes = 4;
+constexpr int kRegisters = 8;
 constexpr bool kHalfWeights = false;
 
 struct Vec {

@@ -16,9 +16,10 @@ enum Elementary : int {
 
 struct Table {
   const char* name;
-  bool half_weights;  // reads matrices in half precision
-  int int8_group;     // inputs in a group of an int8 matrix
-  int int8_zero;      // what a quantised input of 0 is stored as, unless inputs are rectified
+  bool half_weights;        // reads matrices in half precision
+  int int8_group;           // inputs in a group of an int8 matrix
+  int int8_zero;            // what a quantised input of 0 is stored as
+  int int8_rectified_zero;  // and where inputs are rectified
 
   // y[i] = f(x[i]) for the approximations that the other functions are built on.
   void (*elementary)(int which, const float* x, float* y, int64_t count);

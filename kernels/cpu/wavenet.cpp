@@ -118,7 +118,7 @@ static std::vector<float> level_amplitudes(const WaveNetSizes& z) {
 // The weights of one WaveNet in the layout of one instruction set.
 struct WaveNet::Packed {
   bool half;
-  int int8_group, int8_zero;
+  int int8_group, int8_zero, int8_rectified_zero;
   WaveNetModel model{};
   Arena arena;
 };
@@ -285,12 +285,14 @@ const WaveNetModel& WaveNet::model(const Table& functions) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& packed : packed_)
     if (packed->half == functions.half_weights && packed->int8_group == functions.int8_group &&
-        packed->int8_zero == functions.int8_zero)
+        packed->int8_zero == functions.int8_zero &&
+        packed->int8_rectified_zero == functions.int8_rectified_zero)
       return packed->model;
   auto packed = std::make_unique<Packed>();
   packed->half = functions.half_weights;
   packed->int8_group = functions.int8_group;
   packed->int8_zero = functions.int8_zero;
+  packed->int8_rectified_zero = functions.int8_rectified_zero;
   Packer packer(sizes_, tensors_, precision_, functions, &packed->arena, &packed->model);
   packer.pack();
   packed->arena.allocate();

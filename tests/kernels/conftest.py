@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from deepvoice import kernels
+from deepvoice.kernels.parity.cases import SHAPES, named_shape, random_arguments
 from deepvoice.kernels.tolerances import TOLERANCES
 from deepvoice.kernels.weights import random_weights
 
@@ -62,34 +63,12 @@ def assert_matches() -> Callable[..., None]:
     return check
 
 
-SHAPES: dict[str, dict[str, Any]] = {
-    "small": {"bunch": 4, "dilations": (1, 2, 4, 8), "residual": 16, "skip": 16, "head": 16},
-    "odd": {"bunch": 6, "dilations": (3, 1, 7), "residual": 20, "skip": 37, "head": 21, "levels": 250, "harmonics": 1},
-    "plain": {"bunch": 1, "hop": 10, "dilations": (1, 2), "residual": 33, "skip": 15, "head": 64, "lpc_order": 0},
-    "pair": {"bunch": 2, "dilations": (5,), "residual": 1, "skip": 1, "head": 1, "history": 1, "head_history": 3},
-    "wide": {"bunch": 5, "hop": 25, "dilations": (1, 6), "residual": 96, "skip": 100, "head": 48, "lpc_order": 33},
-    "silent": {"bunch": 12, "hop": 12, "dilations": (2, 9), "residual": 16, "skip": 80, "head": 17, "harmonics": 0},
-    "voice": {"bunch": 6, "dilations": (1, 2, 4, 8, 16, 32) * 2, "residual": 64, "skip": 128, "head": 64},
-}
-COMMON: dict[str, Any] = {
-    "hop": 120,
-    "levels": 256,
-    "history": 16,
-    "head_history": 8,
-    "harmonics": 8,
-    "lpc_order": 16,
-    "pre_emphasis": 0.85,
-    "signal_gain": 3.0,
-    "code_scale": 2.5,
-}
-
-
 @pytest.fixture(scope="session")
 def make_shape() -> Callable[..., kernels.WaveNetShape]:
     """Return a function from the name of a WaveNet, and what should differ, to its shape."""
 
     def make(name: str = "small", **changes: Any) -> kernels.WaveNetShape:
-        return kernels.WaveNetShape(**{**COMMON, **SHAPES[name], **changes})
+        return named_shape(name, **changes)
 
     return make
 
@@ -116,16 +95,4 @@ def wavenet_name(request: pytest.FixtureRequest) -> str:
 def make_inputs() -> Callable[..., dict[str, np.ndarray]]:
     """Return a function from a shape and a number of frames to random arguments of `wavenet.generate`."""
 
-    def make(shape: kernels.WaveNetShape, frames: int, seed: int = 5) -> dict[str, np.ndarray]:
-        random = np.random.default_rng(seed)
-        steps = frames * shape.hop // shape.bunch
-        lpc = random.standard_normal((frames, shape.lpc_order)) * 0.5 / max(shape.lpc_order, 1)
-        return {
-            "cond_FC": random.standard_normal((frames, shape.conditioning)).astype(np.float32),
-            "lpc_FK": lpc.astype(np.float32),
-            "pulse_NQ2": random.standard_normal((steps, 2 * shape.harmonics)).astype(np.float32),
-            "uniforms_T": random.random(frames * shape.hop, dtype=np.float32),
-            "temperature_F": random.uniform(0.7, 1.1, frames).astype(np.float32),
-        }
-
-    return make
+    return random_arguments

@@ -14,7 +14,7 @@ from deepvoice.kernels._dispatch import extension
 ROOT = Path(__file__).resolve().parents[2]
 STUB = ROOT / "kernels" / "_cpu.pyi"
 ISA_SOURCES = sorted(
-    path for pattern in ("isa_*.cpp", "simd_*.hpp", "*_body.hpp", "table.hpp", "model.hpp")
+    path for pattern in ("isa_*.cpp", "simd_*.hpp", "int8_*.hpp", "*_body.hpp", "table.hpp", "model.hpp")
     for path in (ROOT / "kernels" / "cpu").glob(pattern)
 )  # fmt: skip
 ISA_OBJECTS = sorted(ROOT.glob("build/cp*/CMakeFiles/dv_cpu.dir/cpu/isa_*.o"))
@@ -149,7 +149,7 @@ def test_instruction_set_sources_use_nothing_that_the_linker_could_share(path):
     text = re.sub(r"//[^\n]*", "", path.read_text())
     assert "std::" not in text
     system = re.findall(r"#include <([^>]+)>", text)
-    assert set(system) <= {"cstddef", "cstdint", "immintrin.h"}
+    assert set(system) <= {"arm_neon.h", "cstddef", "cstdint", "immintrin.h"}
 
 
 @pytest.mark.parametrize("path", ISA_OBJECTS, ids=lambda path: path.name)

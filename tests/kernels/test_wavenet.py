@@ -7,32 +7,12 @@ import pytest
 
 from deepvoice.audio import companding
 from deepvoice.kernels import wavenet
+from deepvoice.kernels.parity.cases import centred_uniforms, softmax_with_floor
 from deepvoice.kernels.reference import wavenet as reference
 from deepvoice.kernels.reference.ops import sigmoid
 from deepvoice.kernels.weights import PRECISIONS, WaveNetWeights, random_weights
 
 FLOOR = 0.001
-
-
-def softmax_with_floor(logits_TA: np.ndarray, temperature_T: np.ndarray, floor: float) -> np.ndarray:
-    scaled = logits_TA.astype(np.float64) / temperature_T[:, None]
-    chances = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    chances = np.maximum(chances / chances.sum(axis=1, keepdims=True) - floor, 0)
-    return chances / chances.sum(axis=1, keepdims=True)
-
-
-def centred_uniforms(weights: WaveNetWeights, inputs: dict, floor: float) -> tuple[np.ndarray, wavenet.Generated]:
-    """Uniforms in the middle of the intervals that the reference drew, so that rounding cannot change a draw."""
-    drawn = wavenet.generate(weights, **inputs, floor=floor, backend="reference")
-    given = {name: inputs[name] for name in ("cond_FC", "lpc_FK", "pulse_NQ2")}
-    scored = wavenet.teacher_forced(weights, **given, codes_T=drawn.codes, backend="reference")
-    temperature_T = np.repeat(inputs["temperature_F"], weights.shape.hop)
-    chances = softmax_with_floor(scored.logits_TA, temperature_T, floor)
-    edges = np.concatenate([np.zeros((len(chances), 1)), np.cumsum(chances, axis=1)], axis=1)
-    rows = np.arange(len(chances))
-    low, high = edges[rows, drawn.codes], edges[rows, drawn.codes.astype(int) + 1]
-    assert (high > low).all()
-    return ((low + high) / 2).astype(np.float32), drawn
 
 
 def test_draws_free_running_what_the_reference_draws(isa, assert_matches, make_weights, make_inputs, wavenet_name):
