@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepvoice.audio.mel import MelSpec
@@ -98,8 +99,20 @@ class SentenceBatches:
 
     def batch(self, step: int) -> Batch:
         """Return the batch of a step."""
-        indices = self._order.indices(step)
+        return self._collate(self._order.indices(step))
+
+    def share(self, step: int, index: int, of: int) -> Batch | None:
+        """Return every of-th sentence of a step, from `index` on; None where there is none."""
+        indices = self._order.indices(step)[index::of]
+        return self._collate(indices) if len(indices) else None
+
+    def _collate(self, indices: NDArray[np.int64]) -> Batch:
         return collate([self._sentences[i] for i in indices], [self._features[i] for i in indices])
+
+    def audio_seconds(self, step: int) -> float:
+        """Return how much speech a step learns from."""
+        frames = sum(int(self._sentences[i].durations_P.sum()) for i in self._order.indices(step))
+        return frames * FRAME_MS / 1000
 
 
 def loss_fn(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:

@@ -126,6 +126,15 @@ class SentenceBatches:
         """Return the batch of a step."""
         return collate([self._sentences[i] for i in self._order.indices(step)], self._step)
 
+    def share(self, step: int, index: int, of: int) -> Batch | None:
+        """Return every of-th sentence of a step, from `index` on; None where there is none."""
+        indices = self._order.indices(step)[index::of]
+        return collate([self._sentences[i] for i in indices], self._step) if len(indices) else None
+
+    def audio_seconds(self, step: int) -> float:
+        """Return how much speech a step learns from."""
+        return sum(len(self._sentences[i].f0_F) for i in self._order.indices(step)) * FRAME_SECONDS
+
 
 def normalised(config: F0Config, sentences: Sequence[Sentence]) -> F0Config:
     """Set the mean and deviation of log F0 to those of the voiced frames of the sentences."""

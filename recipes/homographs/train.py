@@ -9,6 +9,7 @@ the output folder is the checkpoint; training takes about a minute.
 """
 
 import argparse
+import dataclasses
 import json
 import random
 import time
@@ -20,9 +21,14 @@ import torch
 
 from deepvoice.config import load_toml, require_range, to_dict
 from deepvoice.configs import HomographConfig
+from deepvoice.errors import TrainingError
 from deepvoice.models.homographs import Homographs, loss
 from deepvoice.networks.homographs import HomographNetwork, Indices, indices_of
 from deepvoice.recipes.common.checkpoint import save_checkpoint
+from deepvoice.recipes.common.command import add_run_arguments
+from deepvoice.recipes.common.distributed import ranks
+from deepvoice.recipes.common.launch import command
+from deepvoice.recipes.common.options import Launch
 from deepvoice.recipes.homographs.classes import ClassSettings, classify
 from deepvoice.recipes.homographs.data import (
     Place,
@@ -144,17 +150,16 @@ def network_of(model: Homographs) -> HomographNetwork:
     return HomographNetwork({name: value.numpy() for name, value in model.state_dict().items()}, model.config)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sentences", type=Path)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--text", type=Path, nargs="*", default=[], metavar="FILE")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (default: the recipe's)")
-    arguments = parser.parse_args(argv)
+def start(arguments: argparse.Namespace, launch: Launch) -> None:
+    """Train as the command line says, from the beginning: it takes a minute.
+
+    Raises TrainingError in several processes, or for options that only longer trainings know.
+    """
+    if ranks().world > 1 or dataclasses.replace(launch, device="auto", timeout=Launch().timeout) != Launch():
+        raise TrainingError("homographs train for a minute, in one process and without further options; see --help")
     settings = load_toml(Settings, arguments.config or default_config())
     readings = read_readings(default_readings())
-    found = list(places(read_rows(arguments.sentences), readings))
+    found = list(places(read_rows(arguments.data), readings))
     own = list(places(read_own(own_sentences()), readings))
     text = [
         line.rpartition("\t")[2].lower().replace(",", " , ").replace(".", " ").split()
@@ -165,5 +170,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     train(settings, found, own, text, arguments.out)
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, metavar="SENTENCES")
+    parser.add_argument("--text", type=Path, nargs="*", default=[], metavar="FILE")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (default: the recipe's)")
+    add_run_arguments(parser)
+    return command(start, parser, argv)
+
+
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

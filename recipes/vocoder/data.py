@@ -66,6 +66,15 @@ class SegmentSource:
 
     def batch(self, step: int) -> Batch:
         """Draw the batch of a step; utterances are drawn in proportion to their length."""
+        return collate([self._segment(*place) for place in self._places(step)])
+
+    def share(self, step: int, index: int, of: int) -> Batch | None:
+        """Draw every of-th segment of a step, from `index` on; None where there is none."""
+        places = self._places(step)[index::of]
+        return collate([self._segment(*place) for place in places]) if places else None
+
+    def _places(self, step: int) -> list[tuple[str, int, bool]]:
+        """Return the utterance, the first frame, and whether its predicted spectrum is used, of every segment."""
         random = np.random.default_rng([self.seed, step])
         if self._shuffle.whole:
             chosen = random.choice(len(self._lengths), self.batch_size, p=self._lengths / self._lengths.sum())
@@ -74,18 +83,19 @@ class SegmentSource:
             candidates = self._shuffle.candidates(step // steps, step % steps / steps)
             lengths = self._lengths[candidates]
             chosen = random.choice(candidates, self.batch_size, p=lengths / lengths.sum())
-        return collate([self._segment(self.utterances[i], random) for i in chosen])
+        return [self._place(self.utterances[i], random) for i in chosen]
 
     def audio_seconds(self, step: int) -> float:
         """Return how much speech a step learns from."""
         return self.cache.seconds(self.batch_size * self.frames)
 
-    def _segment(self, utterance: str, random: np.random.Generator) -> tuple[FloatArray, ...]:
-        total = self.cache.frames(utterance)
-        start = int(random.integers(-4, max(1, total - self.frames)))
-        predicted = self.spectra is not None and random.random() < self.predicted_share
+    def _place(self, utterance: str, random: np.random.Generator) -> tuple[str, int, bool]:
+        start = int(random.integers(-4, max(1, self.cache.frames(utterance) - self.frames)))
+        return utterance, max(start, 0), self.spectra is not None and random.random() < self.predicted_share
+
+    def _segment(self, utterance: str, start: int, predicted: bool) -> tuple[FloatArray, ...]:
         mel = self.spectra[utterance] if predicted and self.spectra is not None else None
-        return segment(self.cache, utterance, max(start, 0), self.frames, self.config, mel)
+        return segment(self.cache, utterance, start, self.frames, self.config, mel)
 
 
 def segment(

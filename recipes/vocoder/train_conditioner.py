@@ -94,26 +94,35 @@ class WindowSource:
 
     def batch(self, step: int) -> Windows:
         """Draw the windows of a step."""
+        return collate([self._window(*place) for place in self._places(step)])
+
+    def share(self, step: int, index: int, of: int) -> Windows | None:
+        """Draw every of-th window of a step, from `index` on; None where there is none."""
+        places = self._places(step)[index::of]
+        return collate([self._window(*place) for place in places]) if places else None
+
+    def _places(self, step: int) -> list[tuple[dict[str, Any], int]]:
+        """Return the row and the first frame of every window."""
         random = np.random.default_rng([self.seed, step])
         if self._shuffle.whole:
             chosen = random.integers(0, len(self.rows), self.batch_size)
         else:
             steps = -(-len(self.rows) // self.batch_size)  # of an epoch
             chosen = random.choice(self._shuffle.candidates(step // steps, step % steps / steps), self.batch_size)
-        return collate([self._window(self.rows[i], random) for i in chosen])
+        spare = [max(1, self.cache.frames(self.rows[i]["id"]) - self.frames + 1) for i in chosen]
+        return [(self.rows[i], int(random.integers(0, count))) for i, count in zip(chosen, spare, strict=True)]
 
     def audio_seconds(self, step: int) -> float:
         """Return how much speech a step learns from."""
         return self.cache.seconds(self.batch_size * self.frames)
 
-    def _window(self, row: dict[str, Any], random: np.random.Generator) -> tuple[Any, ...]:
+    def _window(self, row: dict[str, Any], start: int) -> tuple[Any, ...]:
         name = row["id"]
         if name not in self._prepared:
             if len(self._prepared) >= _KEPT:  # a large corpus: prepare anew rather than keep it all
                 self._prepared.clear()
             self._prepared[name] = prepare(row, self.cache, self.alignments[name])
         sentence, mel_FM = self._prepared[name], self.cache[name].mel_FM
-        start = int(random.integers(0, max(1, len(mel_FM) - self.frames + 1)))
         return window(sentence, mel_FM, start, self.frames)
 
 
