@@ -74,6 +74,30 @@ COMMANDS = {
             "deepvoice bench --only whole --only peers --piper piper/bin/python",
         ),
     ),
+    "evaluate": Command(
+        "speak sentences and score them: word errors, predicted quality, noise, distance to recordings",
+        (
+            "deepvoice evaluate sentences.txt -o report",
+            "deepvoice evaluate sentences.tsv --reference recordings --json figures.json",
+            "deepvoice evaluate sentences.txt --recogniser none --no-mos --speed 2",
+        ),
+    ),
+    "train": Command(
+        "train a module, in one process or many, going on where it was stopped",
+        (
+            "deepvoice train duration --data data/duration --out runs/duration",
+            "deepvoice train vocoder config.toml --data corpus/manifest.jsonl --out runs/vocoder --processes 2",
+            "torchrun --nproc-per-node 4 -m deepvoice train f0 --data data/f0 --out runs/f0",
+            "deepvoice train --plan --run runs/vocoder --workers 8 1024",
+        ),
+    ),
+    "prepare": Command(
+        "check a folder of recordings and their texts, and make a corpus of it to train on",
+        (
+            "deepvoice prepare LJSpeech-1.1 -o corpus",
+            "deepvoice prepare takes -o corpus --table takes/second.tsv --margin 0.2",
+        ),
+    ),
     "doctor": Command("check this installation and show what it can do", ("deepvoice doctor",)),
     "completion": Command(
         "print a script that completes `deepvoice` in a shell",

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from deepvoice.config import from_dict
 from deepvoice.errors import ConfigError, TextError
 from deepvoice.pipeline import build_front_end
-from deepvoice.text.frontend import FrontEnd, Sentence
+from deepvoice.text.frontend import FrontEnd, Report, Sentence
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.phones import START
-from deepvoice.voice import MODULES
+from deepvoice.voice import MODULES, TEXT, load_voice
 
 Phones = tuple[str, ...]
 
@@ -68,12 +68,24 @@ def label_sentences(speaker: FrontEnd, text: str) -> list[Label]:
     return [_label(text[sentence.start : sentence.end], [sentence]) for sentence in speaker.analyse(text).sentences]
 
 
+def voice_front_end(voice: str | Path | None = None) -> FrontEnd:
+    """Build the front end of a packed voice, given by name or path; it needs no torch. Raises VoiceError."""
+    folder = load_voice(voice, TEXT)
+    return build_front_end(folder.tensors, folder.configs)
+
+
 def label_utterance(speaker: FrontEnd, text: str) -> Label:
     """Label a recorded utterance as one line: the marks between its sentences become the long pause `;`.
 
     Raises TextError where nothing can be spoken, UnknownWordError without a model.
     """
-    return _label(text, list(speaker.analyse(text).sentences))
+    return label_with_report(speaker, text)[0]
+
+
+def label_with_report(speaker: FrontEnd, text: str) -> tuple[Label, Report]:
+    """Label an utterance as `label_utterance` does, and return what the front end has to say about the text."""
+    analysis = speaker.analyse(text)
+    return _label(text, list(analysis.sentences)), analysis.report
 
 
 def _label(text: str, sentences: list[Sentence]) -> Label:

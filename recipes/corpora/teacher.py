@@ -11,12 +11,12 @@ run again, or run several `--shard K/N` side by side; the one that finds enough 
 import argparse
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import soundfile
@@ -120,23 +120,44 @@ def make_block(
     prompts: Sequence[Prompt], speaker: FrontEnd, teacher: Teacher, options: TeacherOptions, out: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Speak the prompts of one block; returns manifest rows and what was left out, with the reason."""
-    rows, left_out = [], []
+    rows: list[dict[str, Any]] = []
+    left_out = []
     for prompt in prompts:
-        try:
-            labels = label_sentences(speaker, prompt.text)
-        except (TextError, UnknownWordError) as error:
-            left_out.append(f"{prompt.id}: {error}")
-            continue
-        for number, label in enumerate(labels):
-            name = prompt.id if len(labels) == 1 else f"{prompt.id}_{number + 1}"
-            if len(to_misaki(label.phones.split(), label.word_of)[0]) > MAX_CHARACTERS:
-                left_out.append(f"{name}: longer than {MAX_CHARACTERS} characters")
+        for made in utterances(prompt, speaker, teacher, options):
+            if isinstance(made, str):
+                left_out.append(made)
                 continue
-            speed = speed_of(name, options)
-            audio = speak(teacher, name, label, speed)
-            soundfile.write(out / "wav" / f"{name}.flac", audio, SAMPLE_RATE, subtype="PCM_16")
-            rows.append(label.row(name, f"wav/{name}.flac", len(audio) / SAMPLE_RATE, speed))
+            file = f"wav/{made.name}.flac"
+            soundfile.write(out / file, made.audio, SAMPLE_RATE, subtype="PCM_16")
+            rows.append(made.label.row(made.name, file, len(made.audio) / SAMPLE_RATE, made.speed))
     return rows, left_out
+
+
+class Utterance(NamedTuple):
+    """One sentence of a prompt, spoken; audio: float32 [T] at SAMPLE_RATE."""
+
+    name: str
+    label: Label
+    speed: float
+    audio: NDArray[np.float32]
+
+
+def utterances(
+    prompt: Prompt, speaker: FrontEnd, teacher: Teacher, options: TeacherOptions
+) -> Iterator[Utterance | str]:
+    """Speak the sentences of a prompt; yields, instead of one that cannot be spoken, its name and the reason."""
+    try:
+        labels = label_sentences(speaker, prompt.text)
+    except (TextError, UnknownWordError) as error:
+        yield f"{prompt.id}: {error}"
+        return
+    for number, label in enumerate(labels):
+        name = prompt.id if len(labels) == 1 else f"{prompt.id}_{number + 1}"
+        if len(to_misaki(label.phones.split(), label.word_of)[0]) > MAX_CHARACTERS:
+            yield f"{name}: longer than {MAX_CHARACTERS} characters"
+            continue
+        speed = speed_of(name, options)
+        yield Utterance(name, label, speed, speak(teacher, name, label, speed))
 
 
 def keep_options(out: Path, options: TeacherOptions, files: Sequence[Path]) -> None:

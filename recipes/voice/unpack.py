@@ -35,9 +35,7 @@ def weights_of(voice: VoiceFolder) -> dict[str, dict[str, torch.Tensor]]:
     }
     whole = weights["vocoder"]
     weights["vocoder"] = {k: v for k, v in whole.items() if not k.startswith(CONDITIONER) and k != LIMITS}
-    weights["conditioner"] = {
-        k.removeprefix(CONDITIONER): v for k, v in whole.items() if k.startswith(CONDITIONER)
-    }
+    weights["conditioner"] = {k.removeprefix(CONDITIONER): v for k, v in whole.items() if k.startswith(CONDITIONER)}
     return weights
 
 

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 import soundfile
 
-pytest.importorskip("scipy")
-
-from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, TrimRule, read_audio, to_rate, trim
+from deepvoice.recipes.corpora.recordings import (
+    SAMPLE_RATE,
+    TrimRule,
+    read_audio,
+    read_sound,
+    to_mono,
+    to_rate,
+    trim,
+    with_margins,
+)
 
 
 def tone(seconds, rate, hertz=440.0, level=0.3):
@@ -35,7 +42,39 @@ def test_formats_and_channels(tmp_path, name, subtype):
     samples, rate = read_audio(tmp_path / name)
     assert rate == 44100
     assert samples.ndim == 1
-    assert 0.1 < np.abs(samples).max() < 0.2
+    assert 0.25 < np.abs(samples).max() < 0.35  # the silent channel does not halve the other
+
+
+def test_channels_are_mixed_and_never_cancel():
+    voice = tone(0.1, 8000)
+    mixed, note = to_mono(np.stack([voice, 0.5 * voice], axis=1))
+    np.testing.assert_allclose(mixed, 0.75 * voice, atol=1e-6)
+    assert not note
+    for other, words in ((-voice, "cancel"), (np.zeros_like(voice), "silent")):
+        mono, note = to_mono(np.stack([voice, other], axis=1))
+        np.testing.assert_array_equal(mono, voice)
+        assert words in note and "channel 1 of 2" in note
+
+
+def test_an_empty_and_a_long_file_are_refused_before_they_are_read(tmp_path):
+    (tmp_path / "a.wav").touch()
+    with pytest.raises(ValueError, match=r"a\.wav is an empty file"):
+        read_sound(tmp_path / "a.wav")
+    soundfile.write(tmp_path / "b.flac", np.zeros(8000 * 60, np.float32), 8000)
+    with pytest.raises(ValueError, match=r"lasts 60\.0 s; expected 30 s"):
+        read_sound(tmp_path / "b.flac", longest=30)
+    assert len(read_sound(tmp_path / "b.flac").samples_TC) == 480_000
+
+
+@pytest.mark.parametrize("pad", [0.0, 0.05, 2.0])
+def test_both_margins_are_exact_whatever_the_recording_had(pad):
+    silence = np.zeros(round(pad * SAMPLE_RATE), np.float32)
+    pause = np.zeros(SAMPLE_RATE // 2, np.float32)
+    sound = np.concatenate([tone(0.5, SAMPLE_RATE), pause, tone(0.5, SAMPLE_RATE)])
+    out = with_margins(np.concatenate([silence, sound, silence]), TrimRule(margin=0.15))
+    assert len(out) == len(sound) + 2 * round(0.15 * SAMPLE_RATE)
+    assert abs(int(np.flatnonzero(out)[0]) - 3600) <= 1
+    assert not len(with_margins(np.zeros(SAMPLE_RATE, np.float32), TrimRule()))
 
 
 FAKE_FFMPEG = """#!{python}
