@@ -84,18 +84,18 @@ class _Crew(Generic[Task, Value]):
         """Return what a worker has done, and give it the next task."""
         try:
             outcome: Outcome[Value] = connection.recv()
-        except EOFError:
+            task = next(self._tasks, None)
+            if task is not None:
+                connection.send(task)
+        except (EOFError, ConnectionError):  # killed while it waits, or in the middle of a message
             process = self.busy[connection]
             process.join()
             raise DeepVoiceError(
                 f"a worker process ended with status {process.exitcode} (out of memory?); run the command again to go "
                 "on, with fewer --jobs if it happens again"
             ) from None
-        task = next(self._tasks, None)
         if task is None:
             self._idle[connection] = self.busy.pop(connection)
-        else:
-            connection.send(task)
         return outcome
 
     def dismiss(self) -> None:

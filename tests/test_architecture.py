@@ -51,7 +51,7 @@ RULES = {
         | {"__version__"},
         {"fastapi", "uvicorn", "starlette", "pydantic", "h11", "websockets", "prometheus_client", "wyoming", "ray"},
     ),
-    "recipes": (None, SPEAKING | TRAINING),
+    "recipes": (None, SPEAKING | TRAINING | {"ray"}),
     "voice": (BASE | {"networks", "text"}, {"numpy", "safetensors"}),
     "voice_writer": (BASE | {"text", "voice"}, {"numpy", "safetensors"}),
     "speech": ({"audio", "text", "errors"}, {"numpy"}),

@@ -14,9 +14,9 @@ def format_seconds(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
-def progress(items: Iterable[T], label: str) -> Iterator[T]:
-    """Yield items and show how many are done and the time left."""
-    total = len(items) if isinstance(items, Sized) else 0
+def progress(items: Iterable[T], label: str, total: int = 0) -> Iterator[T]:
+    """Yield items and show how many are done and the time left; total: their number where they have no length."""
+    total = len(items) if isinstance(items, Sized) else total
     start = shown = time.monotonic()
     terminal = sys.stderr.isatty()
     for done, item in enumerate(items, 1):

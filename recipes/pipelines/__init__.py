@@ -1,0 +1,1 @@
+"""Corpora and books on many machines: speaking, aligning and computing features, with Ray Data or without."""
