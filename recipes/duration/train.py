@@ -23,10 +23,12 @@ from deepvoice.models.duration import Duration
 from deepvoice.networks.duration import duration_features
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
-from deepvoice.recipes.common.distributed import Ratios, measure, weighted
+from deepvoice.recipes.common.distributed import Ratios, measure, ranks, weighted
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.plot import draw_alignment
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 
@@ -126,6 +128,17 @@ def loss_fn(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
     return loss, {"error_ms": milliseconds}
 
 
+def show(model: nn.Module, sentence: Sentence, samples: Samples) -> None:
+    """Draw the aligned and the predicted durations of a sentence."""
+    assert isinstance(model, Duration)
+    device = next(model.parameters()).device
+    batch = Batch(*(tensor.to(device) for tensor in collate([sentence])))
+    with torch.no_grad():
+        predicted_P = model.median(model(batch.ids_BP, batch.features_BPX, batch.lengths_B))[0].float().cpu().numpy()
+    alignments = {"aligned": sentence.durations_P, "predicted": predicted_P[: len(sentence.durations_P)]}
+    samples.picture("durations", draw_alignment(sentence.sequence.symbols, alignments))
+
+
 def run(
     settings: Settings,
     data: Path,
@@ -147,7 +160,10 @@ def run(
             loss, metrics = loss_fn(module, batch)
             return weighted({"loss": float(loss), **metrics}, float(batch.mask_BP.sum()))
 
-        return measure(dev_batches, of, seconds=lambda batch: float(batch.durations_BP.sum()) * FRAME_MS / 1000)
+        values = measure(dev_batches, of, seconds=lambda batch: float(batch.durations_BP.sum()) * FRAME_MS / 1000)
+        if ranks().first:
+            show(module, dev[0], Samples(out, step))
+        return values
 
     options = TrainOptions(
         out_dir=out,

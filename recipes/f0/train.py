@@ -25,10 +25,12 @@ from deepvoice.models.f0 import F0
 from deepvoice.networks.f0 import f0_features
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
-from deepvoice.recipes.common.distributed import Ratios, measure, weighted
+from deepvoice.recipes.common.distributed import Ratios, measure, ranks, weighted
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.plot import draw_contours
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.sentences import LengthBatches, Sentence, load
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 from deepvoice.text.context import frame_features
@@ -160,6 +162,18 @@ def loss_of(model: nn.Module, batch: Batch, voicing_weight: float) -> tuple[Tens
     return pitch + voicing_weight * voicing, metrics
 
 
+def show(model: nn.Module, sentence: Sentence, samples: Samples) -> None:
+    """Draw the tracked and the predicted F0 of a sentence."""
+    assert isinstance(model, F0)
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        inputs = collate([sentence], model.config.frame_step)[:6]
+        voicing_BF, pitch_BF = model(*(tensor.to(device) for tensor in inputs))
+    hertz_F = (pitch_BF[0].float() * model.config.log_deviation + model.config.log_mean).exp()
+    predicted_F = torch.where(voicing_BF[0] > 0, hertz_F, 0.0).cpu().numpy()[: len(sentence.f0_F)]
+    samples.picture("f0", draw_contours({"tracked": sentence.f0_F, "predicted": predicted_F}))
+
+
 def run(
     settings: Settings,
     data: Path,
@@ -185,7 +199,10 @@ def run(
         def of(batch: Batch) -> Ratios:
             return weighted(loss_fn(module, batch)[1], float(batch.mask_BF.sum()))
 
-        return measure(dev_batches, of, seconds=lambda batch: float(batch.mask_BF.sum()) * FRAME_SECONDS)
+        values = measure(dev_batches, of, seconds=lambda batch: float(batch.mask_BF.sum()) * FRAME_SECONDS)
+        if ranks().first:
+            show(module, dev[len(dev) // 2], Samples(out, step))
+        return values
 
     options = TrainOptions(
         out_dir=out,

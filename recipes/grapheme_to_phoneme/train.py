@@ -18,12 +18,14 @@ from torch import nn
 from deepvoice.config import load_toml, require_range, to_dict
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, loss
-from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
+from deepvoice.networks.grapheme_to_phoneme import LETTERS, GraphemeToPhonemeNetwork
 from deepvoice.recipes.common.command import training_parser
-from deepvoice.recipes.common.distributed import Ratios, measure
+from deepvoice.recipes.common.distributed import Ratios, measure, ranks
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.plot import draw_table
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import Trainer, train
 from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, PhasedBatches, WordBatches
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
@@ -101,6 +103,21 @@ def held_out_error(model: nn.Module, entries: Sequence[Entry]) -> dict[str, floa
     return measure([entries[i : i + _SCORED] for i in range(0, len(entries), _SCORED)], of)
 
 
+def show(model: nn.Module, word: str, samples: Samples) -> None:
+    """Draw how likely each unit is at each letter of a word, given the likeliest units before it."""
+    assert isinstance(model, GraphemeToPhoneme)
+    units, device = model.config.units, next(model.parameters()).device
+    letters_1G = torch.tensor([[LETTERS.index(letter) for letter in word]], device=device)
+    units_1G = torch.zeros_like(letters_1G)
+    with torch.no_grad():
+        for place in range(len(word)):
+            share_1GU = model(letters_1G, model.shift(units_1G)).float().softmax(-1)
+            units_1G[0, place] = share_1GU[0, place].argmax()
+    share_GU = share_1GU[0].cpu().numpy()
+    likely = [unit for unit in range(len(units)) if share_GU[:, unit].max() > 0.1]
+    samples.picture("letters", draw_table(share_GU[:, likely], list(word), [units[u] or "-" for u in likely]))
+
+
 def run(
     settings: Settings,
     data: Path,
@@ -145,6 +162,11 @@ def run(
         assert isinstance(module, GraphemeToPhoneme)
         return loss(module, *batch, schedule.forget, schedule.smoothing)
 
+    def evaluate(module: nn.Module, step: int) -> dict[str, float]:
+        if ranks().first:
+            show(module, max((entry.word for entry in dev[:100]), key=len), Samples(out, step))
+        return held_out_error(module, dev)
+
     return train(
         model,
         PhasedBatches(mixed, own, round(schedule.mixed * steps)),
@@ -152,7 +174,7 @@ def run(
         launch.applied(options),
         config=to_dict(config),
         meta={"phones": phone_set_hash()},
-        evaluate=(lambda module, step: held_out_error(module, dev)) if dev else None,
+        evaluate=evaluate if dev else None,
         counts=lambda batch: [torch.tensor(float(batch.units_BG.numel()))],
         origin=origin([path for path in sorted(data.iterdir()) if path.is_file()], None),
     )

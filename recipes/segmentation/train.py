@@ -26,6 +26,7 @@ from deepvoice.recipes.common.distributed import Ratios, barrier, measure, ranks
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, train
 from deepvoice.recipes.segmentation.corpus import Batch, Corpus, Utterance, UtteranceBatches, collate, open_corpus
 from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, whole_durations
@@ -89,7 +90,7 @@ def train_stage(
             dev_batches, of, lambda batch: corpus.cache.seconds(int(batch.steps_B.sum()) * settings.model.stack)
         )
         if isinstance(model, Segmentation) and ranks().first:
-            plot_boundaries(model, corpus.cache, dev[0], options.out_dir / f"boundaries-{step:06d}.png")
+            plot_boundaries(model, corpus.cache, dev[0], Samples(options.out_dir, step))
         return values
 
     torch.manual_seed(training.seed)

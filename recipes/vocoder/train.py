@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 import torch
 from torch import nn
 
@@ -31,7 +30,8 @@ from deepvoice.recipes.common.features import FeatureCache, Features
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
-from deepvoice.recipes.common.plot import plot_spectra
+from deepvoice.recipes.common.plot import draw_spectra
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
 from deepvoice.recipes.vocoder.evaluate import Sampling, free_run, spectral_distance, without_conditioner
@@ -64,10 +64,9 @@ def held_out_batches(
     return [collate(segments[i : i + 10]) for i in range(0, len(segments), 10)]
 
 
-def write_sample(model: WaveNet, features: Features, path: Path) -> Metrics:
+def write_sample(model: WaveNet, features: Features, samples: Samples) -> Metrics:
     """Speak an utterance freely from its recorded spectrum into a wav and a picture.
 
-    path: without suffix
     Returns its spectral distance in dB, and the real-time factor of speaking it.
     """
     config = model.config
@@ -77,9 +76,9 @@ def write_sample(model: WaveNet, features: Features, path: Path) -> Metrics:
     started = time.perf_counter()
     speech = free_run(network, features, mel_FM, _SAMPLING, 0)
     speed = (time.perf_counter() - started) * config.mel.sample_rate / len(speech)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path.with_suffix(".wav"), speech, config.mel.sample_rate, subtype="PCM_16")
-    plot_spectra({"recording": mel_FM, "free-running": log_mel(speech, config.mel)}, path.with_suffix(".png"))
+    samples.audio("free-running", speech, config.mel.sample_rate)
+    spectra = {"recording": mel_FM, "free-running": log_mel(speech, config.mel)}
+    samples.picture("free-running", draw_spectra(spectra))
     return {"sample_distance_db": spectral_distance(speech, features, config), "rtf": speed}
 
 
@@ -118,8 +117,8 @@ def run(
             with torch.autocast(batch.signal_BT.device.type, torch.bfloat16):
                 return weighted({"bits": float(loss_on(model, batch, None))}, len(batch.signal_BT))
 
-        path = options.out_dir / "samples" / f"{step:06d}"
-        return {**measure(held_out, of), **from_first(lambda: write_sample(model, cache[sample], path))}
+        samples = Samples(options.out_dir, step)
+        return {**measure(held_out, of), **from_first(lambda: write_sample(model, cache[sample], samples))}
 
     torch.manual_seed(options.seed)
     model = WaveNet(config)

@@ -23,11 +23,13 @@ from deepvoice.models.share import mean
 from deepvoice.networks.conditioner import MEL_MEAN, MEL_SPREAD, conditioner_inputs
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
-from deepvoice.recipes.common.distributed import Ratios, measure, weighted
+from deepvoice.recipes.common.distributed import Ratios, measure, ranks, weighted
 from deepvoice.recipes.common.features import FeatureCache
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
+from deepvoice.recipes.common.plot import draw_spectra
+from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
 from deepvoice.recipes.vocoder.settings import VocoderTraining
@@ -163,6 +165,16 @@ def loss_on(model: nn.Module, batch: Windows) -> tuple[torch.Tensor, Metrics]:
     return mean(absolute + 0.5 * squared, count), {"mel_decibels": decibels}
 
 
+def show(model: nn.Module, batch: Windows, samples: Samples) -> None:
+    """Draw the recorded and the predicted spectrum of the first window."""
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        predicted_FM = model(*(tensor[:1].to(device) for tensor in batch[:5]))[0].float().cpu().numpy()
+    spectra = {"recording": batch.target_BFM[0].numpy(), "predicted": predicted_FM}
+    scaled = {name: mel_FM * MEL_SPREAD + MEL_MEAN for name, mel_FM in spectra.items()}
+    samples.picture("spectrum", draw_spectra(scaled))
+
+
 def counts(batch: Windows) -> list[torch.Tensor]:
     """Return the number of values that count, a scalar."""
     return [batch.weight_BF.sum() * batch.target_BFM.shape[2]]
@@ -185,7 +197,10 @@ def run(manifest: Path, config: VocoderConfig, options: TrainOptions, alignments
             with torch.autocast(batch.weight_BF.device.type, torch.bfloat16):
                 return weighted(loss_on(model, batch)[1], float(batch.weight_BF.sum()))
 
-        return measure([dev.batch(i) for i in range(6)], of, lambda batch: batch.weight_BF.numel() * _FRAME_SECONDS)
+        values = measure([dev.batch(i) for i in range(6)], of, lambda batch: batch.weight_BF.numel() * _FRAME_SECONDS)
+        if ranks().first:
+            show(model, dev.batch(0), Samples(options.out_dir, step))
+        return values
 
     torch.manual_seed(options.seed)
     model = Conditioner(config.conditioner, config.mel.bands)
