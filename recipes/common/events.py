@@ -28,6 +28,12 @@ from typing import Any
 FILE = "events.jsonl"
 FINISHED, MINUTES, INTERRUPTED = "finished", "minutes", "interrupted"  # reasons of a stop
 KILLED = "killed"  # the cause of an end that left no event
+_CAUSES = {  # of classes by name: this module is read by programs that never load torch
+    "FloatingPointError": "not finite", "NotFiniteError": "not finite", "MemoryError": "out of memory",
+    "OutOfMemoryError": "out of memory", "DiskFullError": "disk full", "LostPeerError": "lost worker",
+    "DamagedCheckpointError": "damaged checkpoint", "ForeignCheckpointError": "other checkpoint",
+    "ShardError": "missing or damaged shard",
+}  # fmt: skip
 _KEPT = 1000  # lines that wait for room on the disk
 _LOST_WORKER = ("connection closed", "connection reset", "broken pipe", "gloo", "nccl", "timed out")
 
@@ -121,18 +127,15 @@ class EventLog:
 
 def cause_of(error: BaseException) -> str:
     """Return the cause of a fault in the few words that the report counts by."""
-    if isinstance(error, FloatingPointError):
-        return "not finite"
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return "out of memory"
+    named = [_CAUSES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _CAUSES]
+    if named:
+        return named[0]
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "disk full"
     if isinstance(error, ConnectionError | TimeoutError) or (
         type(error).__name__.startswith("Dist") or any(words in str(error).lower() for words in _LOST_WORKER)
     ):
         return "lost worker"
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
     return type(error).__name__
 
 

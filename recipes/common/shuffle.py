@@ -59,9 +59,9 @@ class WindowedShuffle:
         return self._windows
 
     def candidates(self, epoch: int, share: float) -> IntArray:
-        """Return the items of the window that is read when so much of an epoch has passed; sorted.
+        """Return the items of the window that is read when so much of an epoch has passed.
 
         share: from 0 to 1; a window lasts as long as its part of the weight
         """
         windows = self.windows(epoch)
-        return np.sort(windows[min(int(np.searchsorted(self._shares, share, side="right")), len(windows) - 1)])
+        return windows[min(int(np.searchsorted(self._shares, share, side="right")), len(windows) - 1)]

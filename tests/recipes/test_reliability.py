@@ -10,6 +10,7 @@ import pytest
 
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.events import FILE, MINUTES, EventLog, cause_of, read_events
+from deepvoice.recipes.common.faults import DiskFullError
 from deepvoice.recipes.common.plan import (
     Job,
     add_plan_arguments,
@@ -21,6 +22,7 @@ from deepvoice.recipes.common.plan import (
     square_root_interval,
 )
 from deepvoice.recipes.common.reliability import chosen_interval, main, measure, report
+from deepvoice.recipes.common.shards import ShardError
 
 WRITES = (1.0, 10.0, 60.0, 300.0)
 
@@ -156,6 +158,8 @@ def test_a_killed_writer_leaves_whole_lines(tmp_path, run_python):
     [
         (FloatingPointError("x"), "not finite"),
         (MemoryError(), "out of memory"),
+        (ShardError("x is missing"), "missing or damaged shard"),
+        (DiskFullError("x"), "disk full"),
         (OSError(errno.ENOSPC, "full"), "disk full"),
         (ConnectionResetError(), "lost worker"),
         (RuntimeError("[gloo/transport/tcp/pair.cc] Connection closed by peer"), "lost worker"),
