@@ -1,7 +1,7 @@
 """The same recording twice, in whatever format, and the same text twice."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +9,18 @@ import numpy as np
 from deepvoice.recipes.recordings.examine import Examined
 from deepvoice.recipes.recordings.measure import differing_bits
 
-_SAME = 0.12  # share of a fingerprint's bits that may differ; another reading of the same text differs in more
+_SAME = 0.16  # share of a fingerprint's bits that may differ; MP3 changed up to 0.1, another reading 0.25 or more
 _LENGTHS = 0.03  # seconds by which the same sound may be longer in another format
 _OFTEN = 3  # times that one text may be read before it is noted
 
 
-def find_duplicates(examined: Sequence[Examined]) -> Iterator[str]:
+def find_duplicates(examined: Sequence[Examined]) -> list[str]:
     """Refuse recordings that repeat one before them, note texts that are read very often, and say how many there are.
 
     Where the same sound has two texts, both are refused: nobody knows which of them is right.
     """
     repeated = _same_sounds(examined)
-    if repeated:
-        yield f"{repeated} recordings are the same sound as another"
+    remarks = [f"{repeated} recordings are the same sound as another"] if repeated else []
     texts = Counter(_words(found) for found in examined if not found.reasons)
     often = {text for text, count in texts.items() if count > _OFTEN}
     for found in examined:
@@ -29,7 +28,8 @@ def find_duplicates(examined: Sequence[Examined]) -> Iterator[str]:
             found.notes.append(f"one of {texts[_words(found)]} recordings of this text")
     twice = sum(count - 1 for count in texts.values())
     if twice:
-        yield f"{twice} recordings read a text that another reads too; they are kept"
+        remarks.append(f"{twice} recordings read a text that another reads too; they are kept")
+    return remarks
 
 
 def _words(found: Examined) -> str:

@@ -2,8 +2,8 @@
 
 Each recording is examined by itself, in parallel; what became of it is kept in a journal, so that a second run only
 looks at what is new or was changed. What can only be seen from all of them together (the same sound twice, a text that
-does not fit among texts that do) is decided at the end, from the journal, in the order of the folder. The result does not
-depend on the number of processes, nor on how often the run was interrupted.
+does not fit among texts that do) is decided at the end, from the journal, in the order of the folder. The result
+depends neither on the number of processes, nor on how often the run was interrupted.
 """
 
 import contextlib
@@ -183,22 +183,23 @@ def _judged(folder: Path, out: Path, found: Found, limits: Limits, examined: lis
     )
 
 
-def _judge_texts(examined: Sequence[Examined]) -> Iterator[str]:
+def _judge_texts(examined: Sequence[Examined]) -> list[str]:
     """Refuse texts that the aligner does not hear, unless it hears so few that it does not know this voice."""
     heard = [found for found in examined if found.doubts is not None and not found.reasons]
     accepted = sum(not found.doubts for found in heard)
     if not heard:
-        return
+        return []
     share = accepted / len(heard)
-    yield f"the aligner hears {accepted} of {len(heard)} texts ({100 * share:.0f} %)"
+    remarks = [f"the aligner hears {accepted} of {len(heard)} texts ({100 * share:.0f} %)"]
     trusted = share >= _FIT
     if not trusted:
-        yield "its doubts are notes only: a voice it does not know, or a table whose lines have moved; listen to a few"
+        remarks.append("its doubts are notes only: it may not know this voice, or the lines of the table have moved")
     for found in heard:
         if found.doubts and trusted:
             found.reasons.append("text and sound differ: " + "; ".join(found.doubts))
         elif found.doubts:
             found.notes.append("not heard by the aligner: " + "; ".join(found.doubts))
+    return remarks
 
 
 def _remarks(examined: Sequence[Examined]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Tables of transcripts, line by line: a line that does not fit is refused by its number, the others are read.
 
-`id<TAB>text` and `id|text[|normalised text]` have no quoting at all: a quote is a character of the text. Only commas need
-it, and there every line is a record of its own, so an unbalanced quote costs one line and never those after it.
+`id<TAB>text` and `id|text[|normalised text]` have no quoting at all: a quote is a character of the text. Only commas
+need it, and there every line is a record of its own, so an unbalanced quote costs one line and never those after it.
 """
 
 import csv
@@ -33,8 +33,8 @@ class Refused(NamedTuple):
 def read_table(path: Path) -> tuple[list[Line], list[Refused]]:
     """Read a table of recordings and texts; its separator is that of its first line with text in it.
 
-    A first line with names such as `file,text` or `path<TAB>sentence` says which columns count; otherwise the first names
-    the recording, and the last that is not empty is the text.
+    A first line with names such as `file,text` or `path<TAB>sentence` says which columns count; otherwise the first
+    names the recording, and the last that is not empty is the text.
     Raises ValueError when the file has no text at all.
     """
     lines: list[Line] = []

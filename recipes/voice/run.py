@@ -1,7 +1,11 @@
-"""Every stage from prompts to a packed voice.
+"""Every stage from prompts, or from recordings with their texts, to a packed voice.
 
     python -m deepvoice.recipes.voice.run PROMPTS --homographs SENTENCES.tsv --work DIR --out deepvoice/voices/heart
         [--from STAGE] [--to STAGE]
+    python -m deepvoice.recipes.voice.run --recordings FOLDER --work DIR --out voices/mine
+
+The first has the teacher speak the prompts, and trains what reads text too. The second checks the recordings with
+`deepvoice prepare` and takes what reads text from a voice that is there (--text-from).
 
 A stage is a few commands of the other recipes. When they have all succeeded, a marker is left in DIR/done; a later run
 skips the stage. `--from STAGE` does that stage and all after it again (training resumes from its checkpoints), `--to`
@@ -13,10 +17,11 @@ import argparse
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from deepvoice.recipes.voice.stages import run_stages
 
 RECIPES = "deepvoice.recipes"
 Command = tuple[str, ...]  # module below deepvoice.recipes, then its arguments
@@ -24,12 +29,20 @@ Command = tuple[str, ...]  # module below deepvoice.recipes, then its arguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where everything lies: prompts, sentences with homographs, the work folder's parts and the voice."""
+    """Where everything lies: what the corpus is made of, the work folder's parts and the voice.
 
-    prompts: Path
-    homographs: Path
+    prompts, homographs: sentences for the teacher, and with homographs; or else
+    recordings: a folder for `deepvoice prepare`, with the modules that read text from the voice `text_from`
+    configs: folder of MODULE.toml files that take the place of the recipes' own
+    """
+
     work: Path
     voice: Path
+    prompts: Path | None = None
+    homographs: Path | None = None
+    recordings: Path | None = None
+    text_from: str = "heart"
+    configs: Path | None = None
 
     @property
     def manifest(self) -> Path:
@@ -45,6 +58,11 @@ class Places:
         """The last checkpoint of a module."""
         return str(self.runs / module / "last.pt")
 
+    def config(self, module: str) -> tuple[str, ...]:
+        """Arguments that name a module's settings, none for the recipe's own."""
+        path = self.configs / f"{module}.toml" if self.configs else None
+        return ("--config", str(path)) if path and path.is_file() else ()
+
     def scores(self, module: str) -> str:
         """Where a module's figures go."""
         return str(self.work / "scores" / f"{module}.json")
@@ -57,7 +75,7 @@ def prepare_and_train(module: str) -> Callable[[Places], list[Command]]:
         data, run = str(places.work / "data" / module), str(places.runs / module)
         return [
             (f"{module}.prepare", str(places.manifest), "--out", data),
-            (f"{module}.train", "--data", data, "--out", run),
+            (f"{module}.train", "--data", data, "--out", run, *places.config(module)),
         ]
 
     return commands
@@ -84,6 +102,17 @@ def homographs(places: Places) -> list[Command]:
     return [("homographs.train", str(places.homographs), "--text", str(places.prompts), "--out", out)]
 
 
+def text_modules(places: Places) -> list[Command]:
+    """Take what reads text from a voice."""
+    modules = ("--modules", "grapheme_to_phoneme", "homographs")
+    return [("voice.unpack", places.text_from, "--out", str(places.runs), *modules)]
+
+
+def own_corpus(places: Places) -> list[Command]:
+    """Check the recordings and write those that can be used."""
+    return [("recordings", str(places.recordings), "-o", str(places.manifest.parent), "--voice", places.text_from)]
+
+
 def corpus(places: Places) -> list[Command]:
     """Have the teacher speak the prompts."""
     g2p, readings = places.checkpoint("grapheme_to_phoneme"), places.checkpoint("homographs")
@@ -98,7 +127,8 @@ def features(places: Places) -> list[Command]:
 
 def segmentation(places: Places) -> list[Command]:
     """Train on audio and phones alone."""
-    return [("segmentation.train", str(places.manifest), "--out", str(places.runs / "segmentation"))]
+    out = str(places.runs / "segmentation")
+    return [("segmentation.train", str(places.manifest), "--out", out, *places.config("segmentation"))]
 
 
 def align(places: Places) -> list[Command]:
@@ -110,10 +140,13 @@ def vocoder(places: Places) -> list[Command]:
     """Train the conditioner on the alignments, the WaveNet on the spectra of the recordings; calibrate it for int8."""
     manifest = str(places.manifest)
     return [
-        ("vocoder.train_conditioner", manifest, "--out", str(places.runs / "conditioner")),
-        ("vocoder.train", manifest, "--out", str(places.runs / "vocoder")),
+        (
+            "vocoder.train_conditioner", manifest, "--out", str(places.runs / "conditioner"),
+            *places.config("vocoder"),
+        ),
+        ("vocoder.train", manifest, "--out", str(places.runs / "vocoder"), *places.config("vocoder")),
         ("vocoder.quantise", manifest, "--checkpoint", places.checkpoint("vocoder")),
-    ]
+    ]  # fmt: skip
 
 
 def evaluate(places: Places) -> list[Command]:
@@ -132,34 +165,53 @@ def evaluate(places: Places) -> list[Command]:
     return commands
 
 
+def evaluate_own(places: Places) -> list[Command]:
+    """Print the tables that need no teacher: durations and pitch against the alignments, the vocoder's."""
+    commands: list[Command] = []
+    for module in ("duration", "f0"):
+        data, scores = str(places.work / "data" / module), places.scores(module)
+        checkpoint = places.checkpoint(module)
+        commands.append((f"{module}.evaluate", "--data", data, "--checkpoint", checkpoint, "--json", scores))
+    checkpoint, scores = places.checkpoint("vocoder"), places.scores("vocoder")
+    commands.append(("vocoder.evaluate", str(places.manifest), "--checkpoint", checkpoint, "--json", scores))
+    return commands
+
+
 def pack(places: Places) -> list[Command]:
     """Write the voice folder."""
     scores = sorted(str(path) for path in (places.work / "scores").glob("*.json"))
     return [("voice.pack", str(places.runs), "--out", str(places.voice), *(("--scores", *scores) if scores else ()))]
 
 
-STAGES: dict[str, Callable[[Places], list[Command]]] = {
-    "grapheme_to_phoneme": grapheme_to_phoneme,  # first: the corpus asks it for unknown words
-    "homographs": homographs,  # before the corpus, whose labels it takes part in
-    "corpus": corpus,
+Stages = dict[str, Callable[[Places], list[Command]]]
+_MODULES: Stages = {
     "features": features,
     "segmentation": segmentation,
     "align": align,
     "duration": prepare_and_train("duration"),
     "f0": prepare_and_train("f0"),
     "vocoder": vocoder,
+}
+STAGES: Stages = {
+    "grapheme_to_phoneme": grapheme_to_phoneme,  # first: the corpus asks it for unknown words
+    "homographs": homographs,  # before the corpus, whose labels it takes part in
+    "corpus": corpus,
+    **_MODULES,
     "evaluate": evaluate,
+    "pack": pack,
+}
+OWN_STAGES: Stages = {
+    "text": text_modules,
+    "corpus": own_corpus,
+    **_MODULES,
+    "evaluate": evaluate_own,
     "pack": pack,
 }
 
 
-def select(first: str | None, last: str | None) -> list[str]:
-    """Return the names of the stages from `first` to `last`, both included; raises ValueError when there is none."""
-    names = list(STAGES)
-    start, stop = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
-    if start > stop:
-        raise ValueError(f"--from {first} comes after --to {last}; the order is {', '.join(names)}")
-    return names[start : stop + 1]
+def stages_of(places: Places) -> Stages:
+    """Return the stages from what is given to a voice."""
+    return OWN_STAGES if places.recordings else STAGES
 
 
 def run(
@@ -172,25 +224,18 @@ def run(
 
     execute: what to do with each command; the default runs it as a process
     """
-    chosen = select(first, last)
-    done = places.work / "done"
-    done.mkdir(parents=True, exist_ok=True)
-    (places.work / "scores").mkdir(exist_ok=True)
-    if first:
-        for name in list(STAGES)[list(STAGES).index(first) :]:
-            (done / name).unlink(missing_ok=True)
-    finished = []
-    for name in chosen:
-        if (done / name).exists():
-            print(f"{name}: done before ({done / name}); --from {name} does it again")
-            continue
-        started = time.monotonic()
-        for command in STAGES[name](places):
-            print(f"{name}: python -m {RECIPES}.{shlex.join(command)}", flush=True)
-            (execute or _execute)(command)
-        (done / name).write_text(f"{time.monotonic() - started:.0f} s\n")
-        finished.append(name)
-    return finished
+    (places.work / "scores").mkdir(parents=True, exist_ok=True)
+    stages = stages_of(places)
+
+    def doing(name: str) -> Callable[[], None]:
+        def stage() -> None:
+            for command in stages[name](places):
+                print(f"{name}: python -m {RECIPES}.{shlex.join(command)}", flush=True)
+                (execute or _execute)(command)
+
+        return stage
+
+    return run_stages({name: doing(name) for name in stages}, places.work / "done", first, last)
 
 
 def _execute(command: Command) -> None:
@@ -199,20 +244,29 @@ def _execute(command: Command) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
+    names = list(dict.fromkeys([*STAGES, *OWN_STAGES]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("prompts", type=Path, help="a text file with a sentence a line, or LJSpeech's metadata.csv")
     parser.add_argument(
-        "--homographs", type=Path, required=True, metavar="FILE", help="sentences, see recipes/homographs"
+        "prompts", type=Path, nargs="?", help="a text file with a sentence a line, or LJSpeech's metadata.csv"
     )
+    parser.add_argument("--homographs", type=Path, metavar="FILE", help="sentences, see recipes/homographs")
+    parser.add_argument("--recordings", type=Path, metavar="DIR", help="recordings and their texts, for `prepare`")
+    parser.add_argument("--text-from", default="heart", metavar="VOICE", help="with --recordings: who reads text")
+    parser.add_argument("--configs", type=Path, metavar="DIR", help="MODULE.toml files in place of the recipes'")
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpus, checkpoints, markers")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the voice folder to write")
-    parser.add_argument("--from", dest="first", choices=list(STAGES), help="begin with this stage, even if it is done")
-    parser.add_argument("--to", dest="last", choices=list(STAGES), help="end after this stage")
+    parser.add_argument("--from", dest="first", choices=names, help="begin with this stage, even if it is done")
+    parser.add_argument("--to", dest="last", choices=names, help="end after this stage")
     arguments = parser.parse_args(argv)
+    if (arguments.prompts is None) == (arguments.recordings is None):
+        parser.error("expected PROMPTS for the teacher to speak, or --recordings DIR")
+    if arguments.prompts is not None and arguments.homographs is None:
+        parser.error("PROMPTS need --homographs FILE")
     try:
         places = Places(
-            prompts=arguments.prompts, homographs=arguments.homographs, work=arguments.work, voice=arguments.out
-        )
+            prompts=arguments.prompts, homographs=arguments.homographs, recordings=arguments.recordings,
+            text_from=arguments.text_from, configs=arguments.configs, work=arguments.work, voice=arguments.out,
+        )  # fmt: skip
         run(places, arguments.first, arguments.last)
     except ValueError as error:
         parser.error(str(error))

@@ -58,11 +58,13 @@ def checkpoint_of(voice: VoiceFolder, module: str, weights: Mapping[str, torch.T
     }
 
 
-def unpack(name: str | Path, out: Path) -> list[Path]:
-    """Write DIR/MODULE/last.pt for every module of a voice and return the paths; raises VoiceError."""
+def unpack(name: str | Path, out: Path, modules: Sequence[str] | None = None) -> list[Path]:
+    """Write DIR/MODULE/last.pt for the modules of a voice, all by default; returns the paths. Raises VoiceError."""
     voice = read(name)
     paths = []
     for module, weights in weights_of(voice).items():
+        if modules is not None and module not in modules:
+            continue
         path = out / module / "last.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         save_checkpoint(checkpoint_of(voice, module, weights), path)
@@ -75,9 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("voice", help="name of a voice or path of its folder")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--modules", nargs="+", choices=[*MODULES, "conditioner"], help="default: all")
     arguments = parser.parse_args(argv)
     try:
-        paths = unpack(arguments.voice, arguments.out)
+        paths = unpack(arguments.voice, arguments.out, arguments.modules)
     except DeepVoiceError as error:
         print(f"error: {error}")
         return 1
