@@ -49,10 +49,15 @@ def predict(past_BT: torch.Tensor, lpc_BFK: torch.Tensor, hop: int) -> torch.Ten
     """Linear prediction of every sample after the first K.
 
     past_BT: [B, K + F*hop], lpc_BFK: [B, F, K] -> [B, F*hop]
+    Summed tap by tap: a matrix product rounds differently in batches of different sizes, and a difference in the last
+    bit moves a code here and there to its neighbour.
     """
     batch, frames, order = lpc_BFK.shape
-    windows = past_BT[:, :-1].unfold(1, order, 1).reshape(batch, frames, hop, order)  # oldest first
-    return torch.matmul(windows, lpc_BFK.flip(2)[..., None]).reshape(batch, frames * hop)
+    prediction_BFH = past_BT.new_zeros(batch, frames, hop)
+    for k in range(order):
+        delayed_BT = past_BT[:, order - 1 - k : past_BT.shape[1] - 1 - k]
+        prediction_BFH += delayed_BT.reshape(batch, frames, hop) * lpc_BFK[:, :, k, None]
+    return prediction_BFH.reshape(batch, frames * hop)
 
 
 class BiasNet(nn.Module):
@@ -187,6 +192,5 @@ def noisy_signals(
 def _predict_with_margin(signal_BT: torch.Tensor, lpc_BFK: torch.Tensor, hop: int, margin: int) -> torch.Tensor:
     """Prediction of all samples after the first K, where the `margin` samples before frame 0 use frame 0's filter."""
     order = lpc_BFK.shape[2]
-    windows = signal_BT[:, :-1].unfold(1, order, 1)
-    before = torch.matmul(windows[:, :margin], lpc_BFK[:, :1].flip(2).transpose(1, 2)).squeeze(2)
+    before = predict(signal_BT[:, : order + margin], lpc_BFK[:, :1], margin)
     return torch.cat([before, predict(signal_BT[:, margin:], lpc_BFK, hop)], dim=1)
