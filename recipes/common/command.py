@@ -38,6 +38,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     parser.add_argument("--compile", action="store_true", help="have torch compile the layers")
     parser.add_argument("--spike", type=float, default=0.0, metavar="X", help="go back when the loss stays X times up")
     parser.add_argument("--checkpoint-seconds", type=float, metavar="S", help="seconds between checkpoints")
+    parser.add_argument("--log-every", type=int, metavar="N", help="steps between rows of the log")
+    parser.add_argument("--evaluate-every", type=int, metavar="N", help="steps between readings on held-out data")
     parser.add_argument("--device", default="auto", metavar="NAME", help="cpu or cuda:N (default: the GPU if any)")
     parser.add_argument("--timeout", type=float, default=1800.0, metavar="S", help="seconds to wait for a process")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of each process")

@@ -69,14 +69,17 @@ class Launch:
     float32: bool = False
     spike: float = 0.0
     checkpoint_seconds: float | None = None
+    log_every: int | None = None
+    evaluate_every: int | None = None
     device: str = "auto"
     timeout: float = TIMEOUT  # seconds to wait for the other processes
 
     def __post_init__(self) -> None:
         require_range("minutes", self.minutes, 0.0, math.inf)
         require_range("timeout", self.timeout, 1.0, 1e6)
-        if self.steps is not None:
-            require_range("steps", self.steps, 0, 1_000_000_000)
+        for name in ("steps", "log_every", "evaluate_every"):
+            if getattr(self, name) is not None:
+                require_range(name, getattr(self, name), int(name != "steps"), 1_000_000_000)
         if self.learning_rate is not None:
             require_range("learning rate", self.learning_rate, 1e-8, 10.0)
 
@@ -87,7 +90,7 @@ class Launch:
             "accumulate": self.accumulate, "compile": self.compile, "spike": self.spike,
             "bfloat16": options.bfloat16 and not self.float32,
         }  # fmt: skip
-        for name in ("steps", "learning_rate", "warm_start", "checkpoint_seconds"):
+        for name in "steps learning_rate warm_start checkpoint_seconds log_every evaluate_every".split():
             if getattr(self, name) is not None:
                 changes[name] = getattr(self, name)
         return dataclasses.replace(options, **changes)

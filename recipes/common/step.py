@@ -132,7 +132,7 @@ class Gradients:
             # Parameters that a loss leaves out are looked for, which also keeps the order of summation fixed.
             self._loss = DistributedDataParallel(
                 self._loss, device_ids=[here.device] if here.device.type == "cuda" else None,
-                broadcast_buffers=False, find_unused_parameters=True,
+                find_unused_parameters=True,
             )  # fmt: skip
         self._checked = False
 
