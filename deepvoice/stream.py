@@ -154,11 +154,22 @@ class SpeechStream:
 
         The stream gives no samples afterwards.
         """
+        for _ in self.contours():
+            pass
+        return self._planned
+
+    def contours(self) -> Iterator[tuple[int, Prosody]]:
+        """Yield, for each sentence that has not been rendered, its first sample and the pitch of its frames.
+
+        It collects times as `skip_audio` does, without samples; a pause that is longer than the voice would make it
+        (`<break>`) is not in the frames.
+        """
         self.close()
         while self._waiting or self._read_next():
             planned = self._waiting.popleft()
-            self._note(planned, self._prosody(planned))
-        return self._planned
+            prosody = self._prosody(planned)
+            self._note(planned, prosody)
+            yield self._times.samples - planned.timing.num_samples, prosody
 
     def close(self) -> None:
         """End the stream; what was handed to a dispatcher is cancelled."""

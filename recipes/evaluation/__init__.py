@@ -1,0 +1,1 @@
+"""Score any voice on any sentences: what `deepvoice evaluate` runs."""
