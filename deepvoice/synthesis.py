@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.audio.lpc import damped
 from deepvoice.audio.pulses import interpolate_unvoiced, phase_from_f0, pulse_features
 from deepvoice.errors import VoiceError
 from deepvoice.kernels import Backend, choose_precision, using, wavenet
@@ -126,7 +127,7 @@ class Synthesizer:
         score = Score(
             biases=biases,
             pulses=pulses,
-            lpc_FK=vocoder.predictor(mel_FM),
+            lpc_FK=damped(vocoder.predictor(mel_FM)),
             temperature_F=np.where(voiced_F, settings.temperature_voiced, settings.temperature_unvoiced).astype("f4"),
             hop=config.mel.hop,
             floor=settings.floor,

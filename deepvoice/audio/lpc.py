@@ -14,6 +14,8 @@ from deepvoice.audio.mel import FloatArray, MelSpec, mel_power_density
 _BINS = 257  # resolution of the interpolated spectrum
 _BLOCK = 32  # frames at a time: they stay in the cache, and the product is too small for BLAS to split among threads
 _NOISE_FLOOR = 1e-4  # -40 dB white-noise correction keeps the recursion well conditioned
+_RESPONSE = 128  # frequencies at which the response of a predictor is looked at
+_AROUND = 2  # frames, 10 ms: damped on either side of a sharp one
 _LAG_WINDOW_HZ = 60.0  # Gaussian lag window: widens resonances narrower than this
 
 
@@ -29,6 +31,41 @@ def lpc_from_mel(mel_FM: FloatArray, spec: MelSpec, order: int, pre_emphasis: fl
         power_FN = mel_power_density(mel_FM[first : first + _BLOCK], spec, _BINS)
         autocorrelation_FK[first : first + _BLOCK] = power_FN.astype(np.float64) @ correlation_NK
     return levinson(autocorrelation_FK).astype(np.float32)
+
+
+def damped(lpc_FK: FloatArray, most: float = 40.0, damping: float = 0.99) -> FloatArray:
+    """Widen the resonances of frames that resonate too sharply, float32 [F, order].
+
+    lpc_FK: float32 [F, order], as `lpc_from_mel` returns it
+    most: gain of the synthesis filter at its strongest frequency, above which a frame and the two on either side of it
+        are damped
+    damping: factor of the poles' radii (bandwidth expansion, Viswanathan and Makhoul, 1975)
+
+    A vowel with one narrow resonance on a harmonic ("nobody") can feed back: the predicted part grows until the draws
+    saturate and a burst is heard. 3 of 120 sentences made of such words had one; damped, none of 200, and a little more
+    predicted MOS (3.96, 3.92 before), where damping every frame costs 0.1.
+    """
+    frames, order = lpc_FK.shape
+    if not lpc_FK.size:
+        return lpc_FK
+    weakest_F = np.empty(frames, np.float32)
+    for first in range(0, frames, _BLOCK):
+        response_FN = lpc_FK[first : first + _BLOCK] @ _waves(order)
+        response_FN[:, :_RESPONSE] -= np.float32(1)
+        np.square(response_FN, out=response_FN)
+        power_FN = response_FN[:, :_RESPONSE] + response_FN[:, _RESPONSE:]
+        weakest_F[first : first + _BLOCK] = power_FN.min(axis=1)
+    sharp_F = np.pad(weakest_F < 1.0 / most**2, _AROUND)
+    near_F = np.lib.stride_tricks.sliding_window_view(sharp_F, 2 * _AROUND + 1).any(axis=1)
+    factor_FK = np.where(near_F[:, None], damping ** np.arange(1, order + 1), 1.0).astype(np.float32)
+    return lpc_FK * factor_FK
+
+
+@lru_cache(maxsize=8)
+def _waves(order: int) -> FloatArray:
+    """Return what gives the response of a predictor at _RESPONSE frequencies: cosines, then sines, [order, 2N]."""
+    angle_KN = np.pi * np.outer(np.arange(1, order + 1), np.arange(_RESPONSE)) / _RESPONSE
+    return np.concatenate([np.cos(angle_KN), np.sin(angle_KN)], axis=1).astype(np.float32)
 
 
 @lru_cache(maxsize=8)
