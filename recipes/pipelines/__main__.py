@@ -58,9 +58,7 @@ def synthesise(arguments: argparse.Namespace) -> int:
         for row in read_transcripts(path):
             prompts.append({"id": prefix + row.id.replace("/", "_"), "text": finished(row.text)})
     options = TeacherOptions(varied=arguments.varied, seed=arguments.seed)
-    stage = Synthesise(
-        teacher=arguments.teacher, g2p=arguments.g2p, homographs=arguments.homographs, options=options
-    )
+    stage = Synthesise(teacher=arguments.teacher, g2p=arguments.g2p, homographs=arguments.homographs, options=options)
     result = run_stage(stage, prompts, arguments.out, executor(arguments))
     rows = [row for made in result.rows if made is not None for row in made["rows"]]
     write_manifest(rows, arguments.out / "manifest.jsonl")

@@ -37,7 +37,7 @@ class Local:
         left = list(items)
         while left:
             open_keys = {stage.key(item) for item in left}
-            tasks = run_tasks(partial(_do, stage, out), left, min(self.workers, len(left)))
+            tasks = run_tasks(partial(_do, stage, out), left, self.workers)
             with contextlib.closing(tasks):
                 while True:
                     try:

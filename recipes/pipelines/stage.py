@@ -8,6 +8,7 @@ left, which the result removes: an item that has killed its worker several times
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,6 +116,9 @@ def do(stage: Stage, item: Item, out: Path, pid: int = 0) -> Outcome:
             break
         except Exception as problem:  # noqa: BLE001 - a full disk, a network: another attempt may help
             error = f"{type(problem).__name__}: {problem}"
+        except BaseException:  # this process is asked to leave, which is not the item's fault
+            os.truncate(note, max(0, note.stat().st_size - 1))
+            raise
         else:
             note.unlink(missing_ok=True)
             return Outcome(key=key, row=row, pid=pid)

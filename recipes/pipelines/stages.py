@@ -145,9 +145,7 @@ class Features:
 
     def _plan(self, item: Item, out: Path) -> ShardPlan:
         rows = tuple(item["rows"])
-        return ShardPlan(
-            number=item["number"], first=item["first"], rows=rows, root=self.root, out=out, spec=MelSpec()
-        )
+        return ShardPlan(number=item["number"], first=item["first"], rows=rows, root=self.root, out=out, spec=MelSpec())
 
     def open(self) -> Worker:
         """Nothing is loaded."""

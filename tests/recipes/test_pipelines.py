@@ -97,6 +97,8 @@ class Odd:
 
     def open(self):
         def work(item, key, out):
+            if item.get("leave"):
+                raise SystemExit
             if item.get("text") == "":
                 raise TextError("nothing to speak")
             if item.get("full", 0) > len(list(out.glob("tried*"))):
@@ -129,6 +131,46 @@ def test_an_item_that_kills_its_workers_is_given_up(tmp_path):
     assert "died" in do(Odd(), {"n": 7}, tmp_path).error
     path.with_suffix(".attempts").write_bytes(b"x" * ATTEMPTS)
     assert not run_stage(Odd(), [{"n": 7}], tmp_path, Local(1)).errors  # a new run tries anew
+
+
+DEADLY = """
+import os, signal, sys, time
+from dataclasses import dataclass
+from pathlib import Path
+from deepvoice.recipes.pipelines.executors import Local
+from deepvoice.recipes.pipelines.run import run_stage
+
+@dataclass(frozen=True)
+class Deadly:
+    name: str = "deadly"
+    def key(self, item):
+        return f"k{item}"
+    def open(self):
+        def work(item, key, out):
+            if item in (2, 5):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return {"n": item}
+        return work
+
+if __name__ == "__main__":
+    result = run_stage(Deadly(), list(range(8)), Path(sys.argv[1]), Local(2))
+    print([row and row["n"] for row in result.rows], result.errors)
+"""
+
+
+def test_items_that_kill_their_workers_are_listed_and_the_others_are_done(tmp_path, run_python):
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    ran = run_python(str(tmp_path / "deadly.py"), str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stderr.decode()
+    died = f"'its worker died {ATTEMPTS} times'"
+    assert ran.stdout.decode().strip() == f"[0, 1, None, 3, 4, None, 6, 7] {{2: {died}, 5: {died}}}"
+
+
+def test_a_worker_that_is_asked_to_leave_is_no_failure_of_its_item(tmp_path):
+    with pytest.raises(SystemExit):
+        do(Odd(), {"n": 0, "leave": True}, tmp_path)
+    assert [path.stat().st_size for path in tmp_path.rglob("*.attempts")] == [0]
+    opened.cache_clear()
 
 
 def test_a_result_without_its_files_is_made_again(tmp_path):
