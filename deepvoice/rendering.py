@@ -18,6 +18,7 @@ PartOfFrames = Callable[[int, int], FloatArray]  # frames first..last -> what be
 
 FIRST_FRAMES, MOST_FRAMES = 8, 32  # of a piece: short ones for the first sound, then longer ones
 _UNIFORMS = 15360  # random numbers that are drawn together, since each draw costs as much as thousands of them
+_COMB_FRAMES = 3  # 15 ms
 _PHILOX_WORDS = 4  # 64-bit numbers in one block of the counter
 
 
@@ -43,7 +44,7 @@ class Score:
     biases: float32 [F, C], conditioning of some frames; computed when it is needed, since it is large
     pulses: float32 [N, 2Q], pulse features of every step of some frames; likewise
     lpc_FK, temperature_F: float32, one row a frame
-    hop: samples in a frame
+    hop, step: samples in a frame, and in a step of the vocoder
     floor: probability taken off every level
     ramp: samples of the fade at both edges
     seed, sentence: key of the random numbers
@@ -54,6 +55,7 @@ class Score:
     lpc_FK: FloatArray
     temperature_F: FloatArray
     hop: int
+    step: int
     floor: float
     ramp: int
     seed: int
@@ -76,6 +78,30 @@ class _Uniforms:
         return self._block[skip : skip + count]
 
 
+class _Comb:
+    """Takes out what repeats with every step of the vocoder: faint lines at the rate of the steps and its multiples.
+
+    The places of a step have heads of their own, whose draws are not all without bias; the mean of each place over the
+    last frames, less the mean of all, is subtracted. That is a notch 60 Hz wide at each multiple of rate / step.
+    """
+
+    def __init__(self, step: int, hop: int) -> None:
+        self._step, self._hop = step, hop
+        self._before_WN = np.zeros((_COMB_FRAMES - 1, step), np.float32)  # means of the frames before
+
+    def apply(self, samples_T: FloatArray) -> FloatArray:
+        """Return the samples of some whole frames without it."""
+        if self._step == 1:
+            return samples_T
+        steps_FSN = samples_T.reshape(-1, self._hop // self._step, self._step)
+        place_FN = steps_FSN.mean(axis=1)
+        place_FN -= place_FN.mean(axis=1, keepdims=True)
+        known_FN = np.concatenate([self._before_WN, place_FN])
+        self._before_WN = known_FN[len(place_FN) :]
+        pattern_FN = np.lib.stride_tricks.sliding_window_view(known_FN, _COMB_FRAMES, axis=0).mean(axis=-1)
+        return (steps_FSN - pattern_FN[:, None]).reshape(-1)
+
+
 class Rendering:
     """The state of one sentence between two pieces. Used by one thread at a time."""
 
@@ -85,6 +111,7 @@ class Rendering:
         self._first = self._last = 0  # frames of the piece that has been asked for
         self._state: WaveNetState | None = None
         self._uniforms = _Uniforms(score.seed, score.sentence)
+        self._comb = _Comb(score.step, score.hop)
 
     @property
     def frames_left(self) -> int:
@@ -116,7 +143,7 @@ class Rendering:
             )
         start = self._first * self._score.hop
         self._first, self._state = self._last, made.state
-        samples_T: FloatArray = np.clip(made.samples, -1.0, 1.0)
+        samples_T: FloatArray = np.clip(self._comb.apply(made.samples), -1.0, 1.0)
         return self._fade(samples_T, start)
 
     def _fade(self, samples_T: FloatArray, start: int) -> FloatArray:

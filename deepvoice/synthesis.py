@@ -130,6 +130,7 @@ class Synthesizer:
             lpc_FK=damped(vocoder.predictor(mel_FM)),
             temperature_F=np.where(voiced_F, settings.temperature_voiced, settings.temperature_unvoiced).astype("f4"),
             hop=config.mel.hop,
+            step=config.bunch,
             floor=settings.floor,
             ramp=round(_FADE_SECONDS * self.sample_rate),
             seed=seed,
