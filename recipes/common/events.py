@@ -49,6 +49,7 @@ class EventLog:
         size = os.fstat(self._handle).st_size
         self._torn = size > 0 and os.pread(self._handle, 1, size - 1) != b"\n"
         self._waiting: list[bytes] = []
+        self._written = 0.0  # when
         self.lost = 0  # events for which there was no room, neither on the disk nor in memory
 
     def start(self, step: int, *, workers: int = 1, resumed: bool = False, write_every: float | None = None) -> None:
@@ -57,8 +58,16 @@ class EventLog:
         self._write("start", step, workers=workers, resumed=resumed, write_every=write_every, **about)
 
     def progress(self, step: int, seconds_per_step: float, audio_per_second: float | None = None) -> None:
-        """Note how far training has come; between two of these a killed process leaves no trace."""
+        """Note how far training has come, and how fast."""
         self._write("progress", step, seconds=round(seconds_per_step, 6), audio=audio_per_second)
+
+    def beat(self, step: int, every: float = 10.0) -> None:
+        """Note the step alone, unless something was written within so many seconds: call it after every step.
+
+        What a killed process had done and when it died is then known to within that time.
+        """
+        if self._now() - self._written >= every:
+            self._write("progress", step)
 
     def checkpoint(self, step: int, seconds: float, size: int) -> None:
         """Note a checkpoint that is whole on the disk, with the seconds that training stood still and its bytes."""
@@ -104,7 +113,8 @@ class EventLog:
     def _write(self, event: str, step: int, *, sync: bool = False, every_rank: bool = False, **more: Any) -> None:
         if self.rank and not every_rank:
             return
-        row = {"event": event, "step": step, "time": round(self._now(), 6), "rank": self.rank}
+        self._written = self._now()
+        row = {"event": event, "step": step, "time": round(self._written, 6), "rank": self.rank}
         row |= {key: value for key, value in more.items() if value is not None}
         self._waiting.append(json.dumps(row).encode() + b"\n")
         if len(self._waiting) > _KEPT:

@@ -188,5 +188,5 @@ def table(jobs: Sequence[Job], interval: float | None = None) -> list[str]:
         hours = f"{1 / job.rate / 3600:.1f}" if job.rate else "never"
         simulated = f"{simulate(job, chosen).ettr:.4f}" if job.rate else "-"
         projected = expected_ettr(job, chosen)
-        lines.append(f"{job.workers:>8} {chosen:>12.0f} {hours:>19} {projected:>7.4f} {simulated:>10} {best:>7.4f}")
+        lines.append(f"{job.workers:>8} {chosen:>12.4g} {hours:>19} {projected:>7.4f} {simulated:>10} {best:>7.4f}")
     return lines

@@ -87,6 +87,18 @@ def test_where_the_time_went(tmp_path, capsys):
     assert json.loads((tmp_path / "r.json").read_text())[str(tmp_path)]["ettr"] == pytest.approx(160 / 226)
 
 
+def test_a_beat_is_written_when_nothing_else_was(tmp_path):
+    clock = Clock()
+    log = EventLog(tmp_path, now=clock)
+    log.start(0)
+    for step in range(1, 31):
+        clock.wait(1)
+        log.beat(step)
+        if step == 15:
+            log.progress(step, 1.0)
+    assert [row["step"] for row in read_events(tmp_path).rows] == [0, 10, 15, 25]
+
+
 def test_a_rollback_is_lost_work(tmp_path):
     clock = Clock()
     log = EventLog(tmp_path, now=clock)
