@@ -86,6 +86,30 @@ def test_five_hundred_sentences_on_ray_though_a_worker_is_killed(tmp_path):
         check_against_local("heart", tmp_path, sentences(500), executor, 250)
 
 
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_machine_goes_on(tmp_path):
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    cluster = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
+    second, seen = cluster.add_node(**small), []
+
+    def watch(outcome):
+        seen.append(outcome.key)
+        if len(seen) == 20:
+            cluster.remove_node(second, allow_graceful=False)
+
+    stage, items = Synthesise(teacher="heart"), sentences(80)
+    try:
+        with OnRay(2, cluster.address) as executor:
+            many = run_stage(stage, items, tmp_path / "many", executor, watch)
+    finally:
+        cluster.shutdown()
+    one = run_stage(stage, items, tmp_path / "one", Local(1))
+    assert many.rows == one.rows and not many.errors and len(seen) == len(set(seen)) == 80
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+
+
 @dataclass(frozen=True)
 class Odd:
     """A stage of this process that fails as its items say."""

@@ -198,6 +198,10 @@ def test_every_module_reads_in_windows_and_any_process_gets_the_same_batch(kind,
     assert len(set().union(*(read for read, _ in seen))) >= 4  # an epoch comes through the corpus
     for step in (5, 2):
         np.testing.assert_array_equal(touched(resumed, cache, step, monkeypatch)[1], seen[step][1])
+    if kind != "segmentation":  # whose batches are split when they are there
+        name = "weight_BT" if kind == "vocoder" else "weight_BF"
+        halves = [getattr(first.share(1, rank, 2), name).numpy() for rank in range(2)]
+        np.testing.assert_array_equal(np.concatenate(halves), getattr(first.batch(1), name).numpy())
     seconds = first.audio_seconds(3)
     assert seconds == pytest.approx(0.2) if kind != "segmentation" else 0.3 < seconds < 1.2
 
