@@ -1,4 +1,4 @@
-"""Recordings with transcripts -> a corpus: trimmed 24 kHz audio, phones, and a report of everything left out."""
+"""Recordings with transcripts -> a corpus: 24 kHz audio with even margins, phones, and a report of everything left out."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ import soundfile
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.corpora.labels import front_end, try_label
-from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, FloatArray, TrimRule, read_audio, to_rate, trim
+from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, FloatArray, TrimRule, read_audio, to_rate, with_margins
 from deepvoice.recipes.corpora.transcripts import Transcript, read_transcripts
 from deepvoice.text.frontend import FrontEnd
 
@@ -53,13 +53,13 @@ def usable_audio(path: Path, rule: TrimRule, report: ImportReport) -> FloatArray
     if not np.isfinite(samples).all():
         return "samples that are not numbers"
     resampled = to_rate(samples, rate)
-    cut = trim(resampled, rule)
+    cut = with_margins(resampled, rule)
     if not len(cut):
         return "silent recording"
     seconds = len(cut) / SAMPLE_RATE
     if seconds < SHORTEST or seconds > LONGEST:
         return f"shorter than {SHORTEST} s or longer than {LONGEST:.0f} s"
-    report.trimmed += (len(resampled) - len(cut)) / SAMPLE_RATE
+    report.trimmed += max(0, len(resampled) - len(cut)) / SAMPLE_RATE
     return np.clip(cut, -1.0, 1.0)
 
 

@@ -14,6 +14,7 @@ _FLAT_RUN = 3  # samples in a row at the very top of a recording that are no wav
 _FLAT_CRESTS = 3  # such runs that make clipping; a single one may be the crest of one slow wave
 _BAND_DROP = 65.0  # dB under the strongest band where the sound is taken to end
 _PRINT_TIMES, _PRINT_BANDS = 25, 17  # of a fingerprint
+_PRINT_DEPTH = 11.5  # log power below the loudest that counts, 50 dB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +97,8 @@ def fingerprint(samples_T: FloatArray) -> str:
     samples_T: float32 at 24 kHz, trimmed
     """
     spec = MelSpec()
-    mel_FM = log_mel(samples_T + np.float32(1e-5), spec)[
-        :, : spec.bands * 3 // 4
-    ]  # low bands, which every format keeps
+    mel_FM = log_mel(samples_T, spec)[:, : spec.bands * 3 // 4]  # low bands, which every format keeps
+    mel_FM = np.maximum(mel_FM, mel_FM.max() - _PRINT_DEPTH)  # formats differ in what cannot be heard
     rows = np.array_split(np.arange(len(mel_FM)), _PRINT_TIMES)
     columns = np.array_split(np.arange(mel_FM.shape[1]), _PRINT_BANDS)
     coarse = np.array([[mel_FM[np.ix_(r, c)].mean() if len(r) else 0.0 for c in columns] for r in rows])

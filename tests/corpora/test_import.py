@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import soundfile
 
-pytest.importorskip("scipy")
-
 from deepvoice.recipes.corpora.asterisk import main as import_asterisk
 from deepvoice.recipes.corpora.ljspeech import main as import_ljspeech
 from deepvoice.text.sequence import from_manifest
@@ -43,7 +41,7 @@ def test_an_ljspeech_folder_becomes_a_corpus(tmp_path, capsys):
         info = soundfile.info(out / row["audio"])
         assert (info.samplerate, info.channels) == (24000, 1)
         assert info.frames / 24000 == pytest.approx(row["seconds"], abs=1e-3)
-        assert row["seconds"] == pytest.approx(1.0, abs=0.01)
+        assert row["seconds"] == pytest.approx(1.3, abs=0.01)  # margins of 0.15 s, which the sounds did not have
     report = capsys.readouterr().out
     assert "48000 Hz, resampled" in report
     assert "silent recording" in report
