@@ -244,20 +244,35 @@ class HomographConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentationConfig:
-    """Sizes of the segmentation network."""
+    """Sizes of the segmentation network: a stem, residual dilated convolutions and two linear readings."""
 
     bands: int = 80  # mel bands of its input
     stack: int = 2  # frames of 5 ms that one step covers
-    channels: int = 128  # of the convolutions
-    kernel: int = 5  # their taps, odd
-    layers: int = 3  # residual convolutions after the first
-    hidden: int = 128  # units of the bidirectional GRU, each direction
+    channels: int = 160
+    stem: int = 5  # taps of the first convolution, odd
+    kernel: int = 3  # taps of the residual convolutions, odd
+    layers: int = 10  # residual convolutions
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16)  # steps between taps, in turn
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("bands", "channels", "hidden"):
+        for name in ("bands", "channels"):
             require_range(f"segmentation.{name}", getattr(self, name), 1, 512)
         require_range("segmentation.stack", self.stack, 1, 8)
+        require_odd("segmentation.stem", self.stem, 31)
         require_odd("segmentation.kernel", self.kernel, 31)
-        require_range("segmentation.layers", self.layers, 0, 16)
+        require_range("segmentation.layers", self.layers, 0, 32)
+        require_range("segmentation.dilations", len(self.dilations), 1, 16)
+        for dilation in self.dilations:
+            require_range("segmentation.dilations", dilation, 1, 256)
         require_range("segmentation.dropout", self.dropout, 0.0, 0.9)
+
+    def dilation(self, layer: int) -> int:
+        """Return the steps between the taps of a residual layer."""
+        return self.dilations[layer % len(self.dilations)]
+
+    @property
+    def reach(self) -> int:
+        """Frames on either side of a step that its scores depend on (beside the level of the whole recording)."""
+        steps = self.stem // 2 + sum(self.kernel // 2 * self.dilation(layer) for layer in range(self.layers))
+        return steps * self.stack

@@ -16,7 +16,6 @@ from torch.nn import functional
 
 from deepvoice.configs import SegmentationConfig
 from deepvoice.models.share import Dropout, mean
-from deepvoice.networks.segmentation import MEL_MEAN, MEL_SCALE
 from deepvoice.text.phones import BASES
 
 
@@ -49,41 +48,42 @@ class SegmentationOutput:
 
 
 class Segmentation(nn.Module):
-    """Residual convolutions, one bidirectional GRU, and the two readings."""
+    """Residual dilated convolutions and the two readings.
+
+    `typical` is the mean spectrum of speech that `networks.segmentation.normalise` needs; the trainer fills it in.
+    """
+
+    typical: Tensor
 
     def __init__(self, config: SegmentationConfig) -> None:
         super().__init__()
         self.config = config
-        C, H, K, V = config.channels, config.hidden, config.kernel, len(BASES)
-        self.input = nn.Conv1d(config.bands * config.stack, C, K, padding=K // 2)
-        self.convs = nn.ModuleList(nn.Conv1d(C, C, K, padding=K // 2) for _ in range(config.layers))
-        self.gru = nn.GRU(C, H, batch_first=True, bidirectional=True)
+        C, V = config.channels, len(BASES)
+        self.register_buffer("typical", torch.zeros(config.bands))
+        self.input = nn.Conv1d(config.bands * config.stack, C, config.stem, padding=config.stem // 2)
+        reach = config.kernel // 2
+        dilations = [config.dilation(layer) for layer in range(config.layers)]
+        self.convs = nn.ModuleList(nn.Conv1d(C, C, config.kernel, padding=reach * d, dilation=d) for d in dilations)
         self.dropout = Dropout(config.dropout)
-        self.pair = nn.Linear(2 * H + C, 2 * V + 1)
-        self.frame = nn.Linear(2 * H + C, config.stack * V)
+        self.pair = nn.Linear(C, 2 * V + 1)
+        self.frame = nn.Linear(C, config.stack * V)
         with torch.no_grad():
             self.pair.bias[-1] = -2.0  # about one step in eight holds a boundary
 
     def forward(self, mel_BFM: Tensor) -> SegmentationOutput:
-        """Read a batch of log-mel spectra [B, F, M]; F must be a multiple of `config.stack`."""
+        """Read a batch of normalised log-mel spectra [B, F, M]; F must be a multiple of `config.stack`."""
         B, F, M = mel_BFM.shape
         stack, V = self.config.stack, len(BASES)
         if F % stack or self.config.bands != M:
             raise ValueError(
                 f"mel of shape {tuple(mel_BFM.shape)}; expected frames in {stack}s, {self.config.bands} bands"
             )
-        x_BTC = ((mel_BFM - MEL_MEAN) / MEL_SCALE).reshape(B, F // stack, stack * M)
-        h_BCT = functional.relu(self.input(x_BTC.transpose(1, 2)))
+        h_BCT = self.input(mel_BFM.reshape(B, F // stack, stack * M).transpose(1, 2))
         for conv in self.convs:
-            h_BCT = h_BCT + functional.relu(conv(h_BCT))
-        h_BTC = self.dropout(h_BCT.transpose(1, 2))
-        with torch.autocast(
-            h_BTC.device.type, enabled=False
-        ):  # the recurrence is faster in float32 and loses no precision
-            g_BTH, _ = self.gru(h_BTC.float())
-        both = self.dropout(torch.cat([g_BTH.to(h_BTC.dtype), h_BTC], dim=2))
-        pair = self.pair(both).float()
-        frame = self.frame(both).float().reshape(B, F, V)
+            h_BCT = h_BCT + conv(self.dropout(functional.relu(h_BCT)))
+        h_BTC = self.dropout(functional.relu(h_BCT)).transpose(1, 2)
+        pair = self.pair(h_BTC).float()
+        frame = self.frame(h_BTC).float().reshape(B, F, V)
         return SegmentationOutput(
             left_BTV=pair[..., :V].log_softmax(-1),
             right_BTV=pair[..., V : 2 * V].log_softmax(-1),

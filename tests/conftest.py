@@ -25,7 +25,7 @@ from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes
 from deepvoice.voice_writer import write_voice
 
 TINY_CONFIGS: dict[str, Any] = {
-    "segmentation": SegmentationConfig(channels=8, hidden=8, layers=1),
+    "segmentation": SegmentationConfig(channels=8, layers=1),
     "homographs": HomographConfig(
         words={"read": ("read_past R EH1 D", "read_present R IY1 D"), "use": ("use_nou Y UW1 S", "use_vrb Y UW1 Z")},
         shared=("use",),

@@ -10,11 +10,14 @@ import numpy as np
 from deepvoice import kernels
 from deepvoice.audio.mel import FloatArray
 from deepvoice.configs import SegmentationConfig
-from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.networks.phone_encoder import Shapes, Tensors, dense_shapes
 from deepvoice.text.phones import BASES
 
-MEL_MEAN, MEL_SCALE = -7.0, 4.0  # centre and spread of natural-log mel power of speech at a normal level
+SPREAD = 3.0  # of natural-log power around its mean, in speech
+_LOUD = 95  # percentile of the power of a recording that is its level
+DEPTH = 16.0  # nats below the level (70 dB) at which spectra are cut: digital silence and faint noise look alike
+_SPEECH = 8.0  # nats below the level (35 dB) within which frames count as speech
+_PATIENCE = 200.0  # frames of speech (1 s) that weigh as much as the typical spectrum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,36 @@ class SegmentationScores:
     frame_FV: FloatArray
 
 
+def relative_spectrum(mel_FM: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Take the level out of a log-mel spectrum.
+
+    mel_FM: float32 [F, bands], natural-log power
+    Returns the spectrum relative to its level, cut 70 dB below it, float32 [F, bands]; its mean over frames of speech,
+    float32 [bands]; and their number.
+    """
+    mel_FM = np.asarray(mel_FM, np.float32)
+    power_F = np.log(np.exp(np.minimum(mel_FM, np.float32(80.0))).sum(axis=1))
+    level = np.float32(np.percentile(power_F, _LOUD))
+    relative_FM = np.maximum(mel_FM - level, np.float32(-DEPTH))
+    speech_F = power_F > level - np.float32(_SPEECH)
+    count = int(speech_F.sum())
+    mean_M = relative_FM[speech_F].mean(axis=0) if count else np.zeros(mel_FM.shape[1], np.float32)
+    return relative_FM, mean_M, count
+
+
+def normalise(mel_FM: FloatArray, typical_M: FloatArray) -> FloatArray:
+    """Take level and channel out of a log-mel spectrum: what the network reads.
+
+    typical_M: mean spectrum of speech relative to its level; a recording's own mean takes its place as it gets longer
+    Returns float32 [F, bands], about zero mean and unit spread in speech.
+    """
+    if not len(mel_FM):
+        return np.zeros_like(mel_FM, np.float32)
+    relative_FM, mean_M, count = relative_spectrum(mel_FM)
+    share = np.float32(count / (count + _PATIENCE))
+    return (relative_FM - (share * mean_M + (1 - share) * typical_M)) * np.float32(1 / SPREAD)
+
+
 class SegmentationNetwork:
     """The segmentation network of a voice, ready to align."""
 
@@ -42,42 +75,40 @@ class SegmentationNetwork:
             (np.ascontiguousarray(tensors[f"{name}.weight"].transpose(0, 2, 1)), tensors[f"{name}.bias"])
             for name in names
         ]
-        self._forward = gru_weights(tensors, "gru", FORWARD)
-        self._backward = gru_weights(tensors, "gru", BACKWARD)
+        self._typical_M = tensors["typical"]
         self._pair = (tensors["pair.weight"], tensors["pair.bias"])
         self._frame = (tensors["frame.weight"], tensors["frame.bias"])
 
     @staticmethod
     def expected_shapes(config: SegmentationConfig) -> Shapes:
         """Return the name and shape of every tensor."""
-        C, H, K, V = config.channels, config.hidden, config.kernel, len(BASES)
-        shapes: Shapes = {"input.weight": (C, config.bands * config.stack, K), "input.bias": (C,)}
+        C, V = config.channels, len(BASES)
+        inputs = config.bands * config.stack
+        shapes: Shapes = {"typical": (config.bands,), "input.weight": (C, inputs, config.stem), "input.bias": (C,)}
         for i in range(config.layers):
-            shapes |= {f"convs.{i}.weight": (C, C, K), f"convs.{i}.bias": (C,)}
-        for direction in (FORWARD, BACKWARD):
-            shapes |= gru_shapes("gru", C, H, direction)
-        width = 2 * H + C
-        return shapes | dense_shapes("pair", 2 * V + 1, width) | dense_shapes("frame", config.stack * V, width)
+            shapes |= {f"convs.{i}.weight": (C, C, config.kernel), f"convs.{i}.bias": (C,)}
+        return shapes | dense_shapes("pair", 2 * V + 1, C) | dense_shapes("frame", config.stack * V, C)
 
     def __call__(self, mel_FM: FloatArray) -> SegmentationScores:
-        """Read a log-mel spectrum, float32 [F, bands]; F must be a multiple of the stack."""
+        """Read a log-mel spectrum, float32 [F, bands]; F must be a multiple of the stack.
+
+        Scores depend on `config.reach` frames to either side, and on the level and the mean spectrum of the whole.
+        """
         stack, V = self.config.stack, len(BASES)
         frames, bands = mel_FM.shape
         if frames % stack or bands != self.config.bands:
             raise ValueError(f"mel of shape {mel_FM.shape}; expected frames in {stack}s and {self.config.bands} bands")
-        x_TI = ((mel_FM - np.float32(MEL_MEAN)) / np.float32(MEL_SCALE)).reshape(frames // stack, stack * bands)
-        h_TC = kernels.conv1d(x_TI, *self._convs[0], activation="relu")
-        for weight_OKI, bias_O in self._convs[1:]:
-            h_TC = h_TC + kernels.conv1d(h_TC, weight_OKI, bias_O, activation="relu")
-        forward_TH, _ = kernels.gru(h_TC, *self._forward)
-        backward_TH, _ = kernels.gru(h_TC, *self._backward, reverse=True)
-        both_TD = np.concatenate([forward_TH, backward_TH, h_TC], axis=1)
-        pair_TX = kernels.dense(both_TD, *self._pair)
+        x_TI = normalise(mel_FM, self._typical_M).reshape(frames // stack, stack * bands)
+        h_TC = kernels.conv1d(x_TI, *self._convs[0])
+        for layer, (weight_OKI, bias_O) in enumerate(self._convs[1:]):
+            h_TC += kernels.conv1d(np.maximum(h_TC, 0), weight_OKI, bias_O, dilation=self.config.dilation(layer))
+        h_TC = np.maximum(h_TC, 0)
+        pair_TX = kernels.dense(h_TC, *self._pair)
         return SegmentationScores(
             left_TV=_log_softmax(pair_TX[:, :V]),
             right_TV=_log_softmax(pair_TX[:, V : 2 * V]),
             boundary_T=pair_TX[:, 2 * V],
-            frame_FV=_log_softmax(kernels.dense(both_TD, *self._frame).reshape(frames, V)),
+            frame_FV=_log_softmax(kernels.dense(h_TC, *self._frame).reshape(frames, V)),
         )
 
 

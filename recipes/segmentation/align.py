@@ -15,8 +15,8 @@ from deepvoice.config import load_toml
 from deepvoice.models.segmentation import Segmentation
 from deepvoice.recipes.segmentation.corpus import Corpus, IntArray, Utterance, open_corpus
 from deepvoice.recipes.segmentation.decode import durations_from_frames, settle_edges
+from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
-from deepvoice.recipes.segmentation.train import load_model
 
 
 def align(

@@ -28,7 +28,7 @@ def _batches(
     starts = range(0, len(ordered), _BATCH)
     for start in progress(starts, label) if len(starts) > 1 else starts:
         chosen = ordered[start : start + _BATCH]
-        batch = collate(cache, chosen, model.config.stack)
+        batch = collate(cache, chosen, model.config.stack, model.typical.numpy())
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             output = model(batch.mel_BFM)
         yield chosen, batch, output
@@ -86,21 +86,6 @@ def durations_from_frames(
         for utterance, path_F in zip(chosen, paths, strict=True):
             result[utterance.id] = np.bincount(path_F, minlength=len(utterance.bases_P)).astype(np.int64)
     return result
-
-
-def whole_durations(boundaries_P: NDArray[np.float64], frames: int) -> IntArray:
-    """Round boundaries (in frames, P - 1 of them) to durations of at least one frame each, int64 [P], sum `frames`.
-
-    Raises ValueError where there are fewer frames than symbols.
-    """
-    P = len(boundaries_P) + 1
-    if frames < P:
-        raise ValueError(f"{frames} frames for {P} symbols; expected at least one frame each")
-    index = np.arange(1, P)
-    cuts = np.rint(boundaries_P).astype(np.int64)
-    cuts = np.maximum.accumulate(np.maximum(cuts - index, 0)) + index
-    cuts = np.minimum(cuts, frames - index[::-1])
-    return np.diff(cuts, prepend=0, append=frames)
 
 
 def spectral_flux(mel_FM: NDArray[np.float16]) -> FloatArray:

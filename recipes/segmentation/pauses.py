@@ -51,7 +51,13 @@ class Aligned(NamedTuple):
     durations: list[int]
 
 
-def _longest_run(silent_F: NDArray[np.bool_]) -> tuple[int, int]:
+def silent_frames(energy_F: NDArray[np.float32], depth: float) -> NDArray[np.bool_]:
+    """Tell which frames are so many decibels below the loud ones; energy_F: float32 [F] log power."""
+    level_F = energy_F * (10 / np.log(10))
+    return np.asarray(level_F < np.percentile(level_F, _LOUD) - depth)
+
+
+def longest_run(silent_F: NDArray[np.bool_]) -> tuple[int, int]:
     """Return the longest run of True as [first, past the last)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], silent_F.astype(np.int8), [0]])))
     if not len(edges):
@@ -63,7 +69,7 @@ def _longest_run(silent_F: NDArray[np.bool_]) -> tuple[int, int]:
 
 def _shares(symbol: str, silent_F: NDArray[np.bool_], initial: bool, final: bool, rule: PauseRule) -> tuple[int, int]:
     """Frames at the start and at the end of a phone that are a pause; at most one of them is not 0."""
-    first, last = _longest_run(silent_F)
+    first, last = longest_run(silent_F)
     if last - first < rule.frames:
         return 0, 0
     total = len(silent_F)
@@ -79,8 +85,7 @@ def insert_pauses(aligned: Aligned, energy_F: NDArray[np.float32], rule: PauseRu
 
     energy_F: float32 [F] log power, F the sum of the durations, which is kept
     """
-    level_F = energy_F * (10 / np.log(10))
-    silent_F = level_F < np.percentile(level_F, _LOUD) - rule.depth
+    silent_F = silent_frames(energy_F, rule.depth)
     out = Aligned([], [], [])
     start = 0
 

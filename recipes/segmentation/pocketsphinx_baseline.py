@@ -1,5 +1,11 @@
-"""Forced alignment by PocketSphinx's own acoustic model, of our phones: an independent row in the table of scores."""
+"""Forced alignment by PocketSphinx's own acoustic model, of our phones: an independent row in the table of scores.
 
+    python -m deepvoice.recipes.segmentation.pocketsphinx_baseline MANIFEST --out FILE [--rows held_out|test|all]
+
+Writes alignments like `align`; utterances that it cannot align are left out.
+"""
+
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +13,11 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.corpora.recordings import to_rate
+from deepvoice.recipes.segmentation.align import write_alignments
+from deepvoice.recipes.segmentation.corpus import FRAME_MS as OUR_FRAME_MS
+from deepvoice.recipes.segmentation.corpus import IntArray, chosen_rows, open_corpus
 from deepvoice.text.phones import base, is_silence
 
 SAMPLE_RATE = 16000  # of its acoustic model
@@ -78,3 +88,32 @@ def _durations(spans: Spans, symbols: Sequence[str], total_ms: float) -> NDArray
             position += 1
     starts[-1] = total_ms
     return np.diff(starts)
+
+
+def to_frames(durations_P: NDArray[np.float64], frames: int) -> IntArray:
+    """Turn durations in ms into frames of 5 ms with the sum of the recording, int64 [P]."""
+    cuts = np.rint(np.cumsum(durations_P)[:-1] / OUR_FRAME_MS).astype(np.int64)
+    return np.diff(np.clip(cuts, 0, frames), prepend=0, append=frames)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Align a corpus with PocketSphinx (pip install pocketsphinx).")
+    parser.add_argument("manifest", type=Path, help="corpus manifest, with features/ beside it")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--rows", choices=("dev", "test", "held_out", "all"), default="held_out")
+    arguments = parser.parse_args(argv)
+    corpus = open_corpus(arguments.manifest)
+    rows, aligner, result = chosen_rows(corpus, arguments.rows), PocketSphinxAligner(), {}
+    for row in progress(rows, "pocketsphinx"):
+        audio = arguments.manifest.parent / row["audio"]
+        durations_ms = aligner(audio, row["phones"].split(), row["word_of"])
+        if durations_ms is not None:
+            result[row["id"]] = to_frames(durations_ms, corpus.cache.frames(row["id"]))
+    write_alignments(result, [row["id"] for row in rows], arguments.out)
+    print(f"{len(result)} of {len(rows)} utterances -> {arguments.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

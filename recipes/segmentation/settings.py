@@ -5,29 +5,31 @@ from pathlib import Path
 
 from deepvoice.config import require_range
 from deepvoice.configs import SegmentationConfig
+from deepvoice.recipes.segmentation.augment import Augmentation
 from deepvoice.recipes.segmentation.decode import EdgeRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """The schedule: first the pairs by CTC, then frames and boundaries on the alignment that the pairs gave."""
+    """The schedule: pairs by CTC, then frames and boundaries on the alignments that the stage before gave, twice."""
 
-    hours: float = 2.0  # of the corpus, from its beginning
+    hours: float = 100.0  # of the corpus, from its beginning
     batch_size: int = 8
-    pair_steps: int = 300
+    pair_steps: int = 600
     pair_rate: float = 2e-3
-    frame_steps: int = 300
+    frame_steps: int = 600
     frame_rate: float = 1e-3
-    ema: float = 0.99
+    varied_steps: int = 1800  # with the changes of `augmentation`
+    varied_rate: float = 2e-3
+    ema: float = 0.995
     seed: int = 0
 
     def __post_init__(self) -> None:
         require_range("training.hours", self.hours, 0.001, 100_000.0)
         require_range("training.batch_size", self.batch_size, 1, 4096)
-        require_range("training.pair_steps", self.pair_steps, 1, 10_000_000)
-        require_range("training.frame_steps", self.frame_steps, 1, 10_000_000)
-        require_range("training.pair_rate", self.pair_rate, 1e-7, 0.1)
-        require_range("training.frame_rate", self.frame_rate, 1e-7, 0.1)
+        for stage in ("pair", "frame", "varied"):
+            require_range(f"training.{stage}_steps", getattr(self, f"{stage}_steps"), 1, 10_000_000)
+            require_range(f"training.{stage}_rate", getattr(self, f"{stage}_rate"), 1e-7, 0.1)
         require_range("training.ema", self.ema, 0.0, 0.99999)
 
 
@@ -56,6 +58,7 @@ class Settings:
 
     model: SegmentationConfig = field(default_factory=SegmentationConfig)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+    augmentation: Augmentation = field(default_factory=Augmentation)
     alignment: AlignmentSettings = field(default_factory=AlignmentSettings)
 
 

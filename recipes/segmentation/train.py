@@ -2,24 +2,23 @@
 
     python -m deepvoice.recipes.segmentation.train MANIFEST --out DIR [--config FILE] [--minutes N]
 
-Two stages, both from audio and phones alone: CTC over phone pairs, then frames and boundaries on the alignment that the
-pairs give. Stop at any time and start again: each stage resumes exactly. `last.pt` in the output folder is the result.
+Three stages, all from audio and phones alone: CTC over phone pairs; frames and boundaries on the alignment that the
+pairs give; the same on the alignment that those frames give, with varied speed, voice, channel and noise. Stop at any
+time and start again: each stage resumes exactly. `last.pt` in the output folder is the result.
 """
 
 import argparse
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from deepvoice.config import from_dict, load_toml, to_dict
-from deepvoice.configs import SegmentationConfig
+from deepvoice.config import load_toml, to_dict
 from deepvoice.models.segmentation import Segmentation, boundary_loss, frame_loss, pair_loss
-from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, read_alignments
 from deepvoice.recipes.common.distributed import Ratios, barrier, measure, ranks, weighted
@@ -27,13 +26,26 @@ from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.samples import Samples
-from deepvoice.recipes.common.train_loop import LossFunction, Metrics, Trainer, train
-from deepvoice.recipes.segmentation.corpus import Batch, Corpus, Utterance, UtteranceBatches, collate, open_corpus
-from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, whole_durations
+from deepvoice.recipes.common.train_loop import LossFunction, Metrics, train
+from deepvoice.recipes.segmentation.align import align, write_alignments
+from deepvoice.recipes.segmentation.augment import Augmentation
+from deepvoice.recipes.segmentation.corpus import (
+    Batch,
+    Corpus,
+    Utterance,
+    UtteranceBatches,
+    collate,
+    open_corpus,
+    typical_spectrum,
+    whole_durations,
+)
+from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag
+from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.plot import plot_boundaries
-from deepvoice.recipes.segmentation.settings import Settings, default_config
+from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
 
 _DEV_UTTERANCES = 24
+_TYPICAL_UTTERANCES = 300
 
 
 def loss_of_pairs(model: nn.Module, batch: Batch) -> tuple[Tensor, Metrics]:
@@ -63,22 +75,31 @@ def counts_of_frames(batch: Batch) -> list[Tensor]:
     return [(batch.phone_BF >= 0).sum(), (batch.boundary_BT >= 0).sum()]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage of the training: where it writes, its loss, its schedule and what it learns from."""
+
+    folder: Path
+    loss_fn: LossFunction
+    steps: int
+    rate: float
+    start: Path | None = None  # checkpoint to begin from
+    alignments: dict[str, list[int]] | None = None
+    augmentation: Augmentation | None = None
+
+
 def train_stage(
-    corpus: Corpus,
-    utterances: Sequence[Utterance],
-    settings: Settings,
-    options: TrainOptions,
-    loss_fn: LossFunction,
-    alignments: dict[str, list[int]] | None,
-    manifest: Path,
-) -> Trainer:
-    """Train one stage to its end (or for `options.minutes`)."""
-    training = settings.training
+    corpus: Corpus, utterances: Sequence[Utterance], settings: Settings, stage: Stage, launch: Launch
+) -> bool:
+    """Train one stage to its end (or for `launch.minutes`); returns whether it is finished."""
+    training, size = settings.training, settings.model.stack
+    typical_M = typical_spectrum(corpus.cache, utterances[:_TYPICAL_UTTERANCES])
     batches = UtteranceBatches(
-        corpus.cache, utterances, training.batch_size, settings.model.stack, alignments, training.seed
-    )
+        corpus.cache, utterances, training.batch_size, size, typical_M, stage.alignments, stage.augmentation,
+        training.seed,
+    )  # fmt: skip
     dev = corpus.utterances(corpus.rows.dev)[:_DEV_UTTERANCES]
-    dev_batches = [collate(corpus.cache, dev[i : i + 8], settings.model.stack) for i in range(0, len(dev), 8)]
+    dev_batches = [collate(corpus.cache, dev[i : i + 8], size, typical_M) for i in range(0, len(dev), 8)]
 
     def evaluate(model: nn.Module, step: int) -> Metrics:
         def of(batch: Batch) -> Ratios:
@@ -86,27 +107,29 @@ def train_stage(
                 loss, _ = loss_of_pairs(model, batch)
             return weighted({"pairs": float(loss)}, float(batch.pairs_B.sum()), "dev_")
 
-        values = measure(
-            dev_batches, of, lambda batch: corpus.cache.seconds(int(batch.steps_B.sum()) * settings.model.stack)
-        )
+        values = measure(dev_batches, of, lambda batch: corpus.cache.seconds(int(batch.steps_B.sum()) * size))
         if isinstance(model, Segmentation) and ranks().first:
-            plot_boundaries(model, corpus.cache, dev[0], Samples(options.out_dir, step))
+            plot_boundaries(model, corpus.cache, dev[0], Samples(stage.folder, step))
         return values
 
     torch.manual_seed(training.seed)
+    options = launch.applied(
+        TrainOptions(
+            out_dir=stage.folder, steps=stage.steps, learning_rate=stage.rate, evaluate_every=200,
+            ema=training.ema, seed=training.seed, warmup=50, log_every=20,
+        )
+    )  # fmt: skip
+    if stage.start is not None:
+        options = dataclasses.replace(options, warm_start=stage.start)
     config, meta = to_dict(settings.model), meta_of(corpus.cache.spec)
     model = Segmentation(settings.model)
-    return train(
-        model,
-        batches,
-        loss_fn,
-        options,
-        config=config,
-        meta=meta,
-        evaluate=evaluate,
-        counts=counts_of_pairs if alignments is None else counts_of_frames,
-        origin=origin([manifest], corpus.cache.spec),
-    )
+    model.typical.copy_(torch.from_numpy(typical_M))
+    trainer = train(
+        model, batches, stage.loss_fn, options, config=config, meta=meta, evaluate=evaluate,
+        counts=counts_of_pairs if stage.alignments is None else counts_of_frames,
+        origin=origin([corpus.manifest], corpus.cache.spec),
+    )  # fmt: skip
+    return trainer.step >= options.steps
 
 
 def align_by_pairs(corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, out: Path) -> None:
@@ -114,51 +137,55 @@ def align_by_pairs(corpus: Corpus, utterances: Sequence[Utterance], checkpoint: 
     model = load_model(checkpoint)
     boundaries = boundaries_from_pairs(model, corpus.cache, utterances)
     lag = common_lag(boundaries, corpus.cache, utterances[:300])
-    rows = []
-    for utterance in utterances:
-        durations = whole_durations(boundaries[utterance.id] + lag, utterance.frames).tolist()
-        rows.append(json.dumps({"id": utterance.id, "durations": durations}))
-    print(f"aligned {len(rows)} utterances by pairs; boundaries moved by {lag} frames")
-    temporary = out.with_suffix(".part")
-    temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    temporary.replace(out)
+    durations = {u.id: whole_durations(boundaries[u.id] + lag, u.frames) for u in utterances}
+    print(f"aligned {len(durations)} utterances by pairs; boundaries moved by {lag} frames")
+    write_alignments(durations, [u.id for u in utterances], out)
 
 
-def load_model(checkpoint: Path) -> Segmentation:
-    """Build the network of a checkpoint with its averaged weights."""
-    state = load_checkpoint(checkpoint)
-    model = Segmentation(from_dict(SegmentationConfig, state["config"], "segmentation"))
-    model.load_state_dict(state["ema"])
-    return model.eval()
+def align_by_frames(
+    corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, settings: AlignmentSettings, out: Path
+) -> None:
+    """Write the alignment of the training utterances that the third stage learns from."""
+    durations = align(load_model(checkpoint), corpus, utterances, settings)
+    print(f"aligned {len(durations)} utterances by frames")
+    write_alignments(durations, [u.id for u in utterances], out)
 
 
 def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf, launch: Launch = DEFAULT) -> bool:
-    """Train both stages, or continue; returns whether they are finished."""
+    """Train all stages, or continue; returns whether they are finished."""
+    launch = dataclasses.replace(launch, minutes=min(minutes, launch.minutes))
     corpus = open_corpus(manifest)
     training = settings.training
     utterances = corpus.utterances(corpus.rows.train, training.hours)
-    first, aligned = out / "pairs", out / "pairs" / "alignments.jsonl"
-    common = {"ema": training.ema, "seed": training.seed, "minutes": minutes, "warmup": 50, "log_every": 20}
+    pairs, frames = out / "pairs", out / "frames"
+    aligned = pairs / "alignments.jsonl"
     if not aligned.exists():
-        options = TrainOptions(
-            out_dir=first, steps=training.pair_steps, learning_rate=training.pair_rate, evaluate_every=100, **common
-        )
-        trainer = train_stage(corpus, utterances, settings, launch.applied(options), loss_of_pairs, None, manifest)
-        if trainer.step < trainer.options.steps:
+        stage = Stage(folder=pairs, loss_fn=loss_of_pairs, steps=training.pair_steps, rate=training.pair_rate)
+        if not train_stage(corpus, utterances, settings, stage, launch):
             return False
         if ranks().first:
-            align_by_pairs(corpus, utterances, first / "last.pt", aligned)
+            align_by_pairs(corpus, utterances, pairs / "last.pt", aligned)
         barrier()
-    options = TrainOptions(
-        out_dir=out, steps=training.frame_steps, learning_rate=training.frame_rate, evaluate_every=100, **common
+    realigned = frames / "alignments.jsonl"
+    if not realigned.exists():
+        stage = Stage(
+            folder=frames, loss_fn=loss_of_frames, steps=training.frame_steps, rate=training.frame_rate,
+            start=pairs / "last.pt", alignments=read_alignments(aligned),
+        )  # fmt: skip
+        if not train_stage(corpus, utterances, settings, stage, launch):
+            return False
+        if ranks().first:
+            align_by_frames(corpus, utterances, frames / "last.pt", settings.alignment, realigned)
+        barrier()
+    stage = Stage(
+        folder=out, loss_fn=loss_of_frames, steps=training.varied_steps, rate=training.varied_rate,
+        start=frames / "last.pt", alignments=read_alignments(realigned), augmentation=settings.augmentation,
     )  # fmt: skip
-    options = dataclasses.replace(launch.applied(options), warm_start=first / "last.pt")
-    trainer = train_stage(corpus, utterances, settings, options, loss_of_frames, read_alignments(aligned), manifest)
-    return trainer.step >= options.steps
+    return train_stage(corpus, utterances, settings, stage, launch)
 
 
 def start(arguments: argparse.Namespace, launch: Launch) -> bool:
-    """Train as the command line says; returns whether both stages are finished."""
+    """Train as the command line says; returns whether all stages are finished."""
     settings = load_toml(Settings, arguments.config or default_config())
     return run(settings, arguments.data, arguments.out, launch=launch)
 

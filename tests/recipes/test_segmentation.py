@@ -14,18 +14,29 @@ import torch
 from deepvoice.audio.mel import MelSpec
 from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, pair_loss
-from deepvoice.networks.segmentation import SegmentationNetwork
+from deepvoice.networks.segmentation import SegmentationNetwork, normalise
 from deepvoice.recipes.common.features import build_cache
-from deepvoice.recipes.segmentation import align, corpus, decode, evaluate, prepare, train
-from deepvoice.recipes.segmentation.corpus import Utterance, UtteranceBatches, base_ids, collate, open_corpus
-from deepvoice.recipes.segmentation.decode import EdgeRule, common_lag, settle_edges, whole_durations
-from deepvoice.recipes.segmentation.pocketsphinx_baseline import _durations
+from deepvoice.recipes.segmentation import align, augment, corpus, decode, evaluate, prepare, train
+from deepvoice.recipes.segmentation.augment import Augmentation
+from deepvoice.recipes.segmentation.corpus import (
+    Utterance,
+    UtteranceBatches,
+    base_ids,
+    collate,
+    open_corpus,
+    stretched,
+    typical_spectrum,
+    whole_durations,
+)
+from deepvoice.recipes.segmentation.decode import EdgeRule, common_lag, settle_edges
+from deepvoice.recipes.segmentation.pocketsphinx_baseline import _durations, to_frames
 from deepvoice.recipes.segmentation.settings import Settings, TrainingSettings, default_config
 from deepvoice.recipes.segmentation.viterbi import viterbi
 from deepvoice.text.phones import NUM_SILENCES
 
 TONES = {"AA1": 300.0, "IY1": 900.0, "S": 4000.0, "M": 150.0, "K": 2200.0}
-SMALL = SegmentationConfig(channels=24, hidden=12, layers=1, dropout=0.0)
+SMALL = SegmentationConfig(channels=24, layers=2, dilations=(1, 4), dropout=0.0)
+TYPICAL = np.full(80, -6.0, np.float32)
 
 
 def best_path_by_trying_all(emission, optional, entry):
@@ -130,7 +141,7 @@ def manifest(tmp_path_factory):
 
 
 def small_settings(pair_steps=2, frame_steps=2):
-    training = TrainingSettings(batch_size=4, pair_steps=pair_steps, frame_steps=frame_steps)
+    training = TrainingSettings(batch_size=4, pair_steps=pair_steps, frame_steps=frame_steps, varied_steps=2)
     return Settings(model=SMALL, training=training)
 
 
@@ -156,7 +167,7 @@ def test_the_recipe_runs_from_preparation_to_alignment_without_truth(manifest, t
 
 
 def test_nothing_that_trains_knows_of_the_truth():
-    for module in (prepare, train, align, corpus, decode):
+    for module in (prepare, train, align, augment, corpus, decode):
         assert "truth import" not in Path(module.__file__).read_text()
 
 
@@ -169,7 +180,7 @@ def test_a_stopped_run_resumes_where_it_was(manifest, tmp_path):
 def test_pairs_learn_where_tones_change(manifest):
     opened = open_corpus(manifest)
     utterances = opened.utterances(opened.rows.train)
-    batches = UtteranceBatches(opened.cache, utterances, 8, SMALL.stack)
+    batches = UtteranceBatches(opened.cache, utterances, 8, SMALL.stack, typical_spectrum(opened.cache, utterances))
     torch.manual_seed(0)
     model = Segmentation(SMALL)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
@@ -186,7 +197,10 @@ def test_pairs_learn_where_tones_change(manifest):
 def test_batches_are_a_function_of_the_step(manifest):
     opened = open_corpus(manifest)
     utterances = opened.utterances(opened.rows.train)
-    first, second = (UtteranceBatches(opened.cache, utterances, 4, 2, seed=5) for _ in range(2))
+    varied = Augmentation(clean=0.2)
+    first, second = (
+        UtteranceBatches(opened.cache, utterances, 4, 2, TYPICAL, augmentation=varied, seed=5) for _ in range(2)
+    )
     for step in (7, 0, 3):
         assert torch.equal(first.batch(step).mel_BFM, second.batch(step).mel_BFM)
     assert first.steps_per_epoch == len(utterances) // 4
@@ -197,13 +211,27 @@ def test_targets_follow_the_alignment(manifest):
     frames = cache.frames("u00")
     utterance = Utterance("u00", base_ids("sil K , S .".split()), frames)
     durations = [20, 5, 0, 10, frames - 35]
-    batch = collate(cache, [utterance], 2, {"u00": durations})
+    batch = collate(cache, [utterance], 2, TYPICAL, {"u00": durations})
     phones = batch.phone_BF[0, :frames]
     assert torch.bincount(phones[phones > 0]).max() == 10
     assert int((batch.boundary_BT == 1).sum()) == 3  # the pause has no frame: K and S touch
     step = int(torch.nonzero(batch.boundary_BT[0] == 1)[1])
     assert step == 12
     assert (int(batch.left_BT[0, step]), int(batch.right_BT[0, step])) == tuple(base_ids(["K", "S"]))
+
+
+def test_targets_of_a_faster_copy_are_the_stretched_alignment(manifest):
+    cache = open_corpus(manifest).cache
+    frames = cache.frames("u00")
+    utterance = Utterance("u00", base_ids("sil K , S .".split()), frames)
+    durations = [20, 5, 0, 10, frames - 35]
+    batch = collate(cache, [utterance], 2, TYPICAL, {"u00": durations}, lambda mel, least: mel[::2])
+    half = -(-frames // 2)
+    assert int(batch.steps_B[0]) == -(-half // 2)
+    assert int((batch.boundary_BT == 1).sum()) == 3
+    assert int((batch.phone_BF >= 0).sum()) == half
+    assert stretched(np.array([4, 0, 2, 2]), 16).tolist() == [8, 0, 4, 4]
+    assert stretched(np.array([8, 1, 1]), 5).tolist() == [3, 1, 1]
 
 
 def test_ctc_of_the_pairs_agrees_with_a_sum_over_all_paths():
@@ -228,9 +256,10 @@ def test_the_network_without_torch_agrees_with_the_model():
     tensors = {name: value.numpy() for name, value in model.state_dict().items()}
     network = SegmentationNetwork(tensors, SMALL)
     assert {name: value.shape for name, value in tensors.items()} == SegmentationNetwork.expected_shapes(SMALL)
+    model.typical.copy_(torch.from_numpy(TYPICAL))
     mel = (np.random.default_rng(0).standard_normal((30, 80)) * 4 - 7).astype(np.float32)
     with torch.no_grad():
-        theirs = model(torch.from_numpy(mel)[None])
+        theirs = model(torch.from_numpy(normalise(mel, TYPICAL))[None])
     ours = network(mel)
     for name in ("left_TV", "right_TV", "boundary_T", "frame_FV"):
         expected = getattr(theirs, name.replace("_", "_B"))[0].numpy()
@@ -253,31 +282,13 @@ def test_a_common_lag_is_found_from_the_sound_alone(manifest):
     assert common_lag(late, opened.cache, utterances) - common_lag(true, opened.cache, utterances) == -7
 
 
-def test_scoring_prints_both_baseline_and_offset(manifest, tmp_path, capsys):
-    opened = open_corpus(manifest)
-    rows, truth = [], []
-    for row in (*opened.rows.dev, *opened.rows.test):
-        frames = opened.cache.frames(row["id"])
-        durations = whole_durations(np.linspace(20, frames - 20, 6), frames)
-        rows.append({"id": row["id"], "durations": durations.tolist()})
-        later = durations * 5.0 + np.array([10.0, 0, 0, 0, 0, 0, -10.0])  # every boundary
-        truth.append({"id": row["id"], "durations_ms": later.tolist()})
-    (tmp_path / "truth").mkdir()
-    (tmp_path / "truth" / "truth.jsonl").write_text("".join(json.dumps(row) + "\n" for row in truth))
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "manifest.jsonl").write_text(manifest.read_text())
-    (tmp_path / "features").symlink_to(manifest.parent / "features")
-    assert evaluate.main([str(tmp_path / "manifest.jsonl"), "--alignments", str(tmp_path / "a.jsonl")]) == 0
-    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert "segmentation, less -10.0 ms 100.0 100.0 100.0 100.0 0.0".split() in printed
-    assert any(line[0] == "proportional," for line in printed)
-
-
 def test_phones_of_pocketsphinx_become_durations_of_all_symbols():
     symbols = "sil K AE1 , T .".split()
     spans = [(10, 5), (15, 8), (30, 4)]  # 10 ms frames; the pause is what lies between the second and the third
     durations = _durations(spans, symbols, 500.0)
     assert durations.tolist() == [100.0, 50.0, 80.0, 70.0, 40.0, 160.0]
+    assert to_frames(durations, 100).tolist() == [20, 10, 16, 14, 8, 32]
+    assert to_frames(durations, 95).tolist() == [20, 10, 16, 14, 8, 27]
     assert _durations(spans[:2], symbols, 500.0) is None
 
 
