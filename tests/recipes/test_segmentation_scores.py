@@ -73,8 +73,8 @@ def test_scoring_removes_a_common_offset_and_cuts_pauses_off_the_truth(manifest,
     assert "segmentation, raw 0.0 0.0 0.0 80.0 50.0" in lines
     assert "segmentation, less -50.0 ms 80.0 80.0 80.0 80.0 0.0" in lines
     assert "late, less -30.0 ms 80.0 80.0 80.0 80.0 0.0" in lines
-    assert lines.count("all, pauses cut off the truth 100.0 100.0 100.0 100.0 0.0") == 2
-    assert "from a phone to silence, cut 100.0 100.0 100.0 100.0 0.0" in lines
+    assert lines.count("all, pauses out of the phones 100.0 100.0 100.0 100.0 0.0") == 2
+    assert "from a phone to silence, pauses out 100.0 100.0 100.0 100.0 0.0" in lines
     assert json.loads(figures.read_text())["late"]["late, raw"]["median_ms"] == 30.0
 
 
@@ -92,12 +92,23 @@ def test_another_aligner_may_stand_in_the_place_of_the_truth(manifest, tmp_path,
 def test_the_truth_of_a_pause_begins_where_it_is_silent():
     energy = np.full(200, -5.0, np.float32)
     energy[100:140] = -20.0  # 65 dB below
-    bases = base_ids("sil AA1 , S .".split())
+    bases, words = base_ids("sil AA1 , S .".split()), [-1, 0, -1, 1, -1]
     truth = [100.0, 600.0, 50.0, 150.0, 100.0]  # the phone is said to last until 700 ms, 50 ms late
-    cuts = evaluate.truth_cuts(truth, bases, energy)
-    assert cuts.tolist() == [100.0, 550.0, 750.0, 900.0]
+    low, high = evaluate.truth_spans(truth, bases, words, energy)
+    assert low.tolist() == high.tolist() == [100.0, 550.0, 750.0, 900.0]
     energy[100:140] = -5.0  # no silence: the truth stays
-    assert evaluate.truth_cuts(truth, bases, energy).tolist() == [100.0, 700.0, 750.0, 900.0]
+    assert evaluate.truth_spans(truth, bases, words, energy)[0].tolist() == [100.0, 700.0, 750.0, 900.0]
+
+
+def test_a_boundary_of_words_may_lie_anywhere_in_an_unmarked_pause():
+    energy = np.full(200, -5.0, np.float32)
+    energy[100:128] = -20.0
+    bases = base_ids("sil AA1 S .".split())
+    truth = [100.0, 600.0, 200.0, 100.0]
+    low, high = evaluate.truth_spans(truth, bases, [-1, 0, 1, -1], energy)
+    assert (low.tolist(), high.tolist()) == ([100.0, 550.0, 900.0], [100.0, 690.0, 900.0])
+    low, high = evaluate.truth_spans(truth, bases, [-1, 0, 0, -1], energy)  # within a word silence is a phone's own
+    assert low.tolist() == high.tolist() == [100.0, 700.0, 900.0]
 
 
 def scores_of(phones, steps_each=5, wrong=()):
