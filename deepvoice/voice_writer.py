@@ -49,17 +49,7 @@ def write_voice(
     Raises VoiceError when a tensor is missing, has another shape or does not fit float16.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    entries = {}
-    for module in MODULES:
-        shapes = expected_shapes(module, module_configs[module])
-        raw = _serialise(module, shapes, tensors[module])
-        _replace(folder / f"{module}.safetensors", raw)
-        entries[module] = ModuleEntry(
-            config=to_dict(module_configs[module]),
-            file=f"{module}.safetensors",
-            sha256=hashlib.sha256(raw).hexdigest(),
-            tensors=shapes,
-        )
+    entries = {module: write_module(folder, module, module_configs[module], tensors[module]) for module in MODULES}
     manifest = VoiceManifest(
         format_version=FORMAT_VERSION,
         name=name,
@@ -76,6 +66,15 @@ def write_voice(
     )
     write_manifest(folder, manifest)
     load_voice(folder.absolute())
+
+
+def write_module(folder: Path, module: str, config: Any, tensors: Mapping[str, NDArray[Any]]) -> ModuleEntry:
+    """Write the file of one module and return its entry for voice.json; raises VoiceError as `write_voice` does."""
+    shapes = expected_shapes(module, config)
+    raw = _serialise(module, shapes, tensors)
+    _replace(folder / f"{module}.safetensors", raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    return ModuleEntry(config=to_dict(config), file=f"{module}.safetensors", sha256=digest, tensors=shapes)
 
 
 def write_manifest(folder: Path, manifest: VoiceManifest) -> None:

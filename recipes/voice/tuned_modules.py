@@ -23,7 +23,7 @@ def features(places: Places, tuning: Tuning) -> None:
 
 
 def segmentation(places: Places, tuning: Tuning) -> None:
-    """Teach the aligner this speaker: pairs by CTC, then frames on the alignment that the pairs give."""
+    """Teach the aligner this speaker: pairs by CTC, then frames on the alignments that those give."""
     from deepvoice.recipes.segmentation import train
 
     settings = load_toml(train.Settings, train.default_config())
@@ -34,6 +34,8 @@ def segmentation(places: Places, tuning: Tuning) -> None:
         pair_rate=tuning.pairs.learning_rate,
         frame_steps=tuning.frames.steps,
         frame_rate=tuning.frames.learning_rate,
+        varied_steps=tuning.frames.steps,
+        varied_rate=tuning.frames.learning_rate,
         ema=tuning.ema,
     )
     settings = dataclasses.replace(settings, model=module_config(places, "segmentation"), training=training)

@@ -14,6 +14,7 @@ from deepvoice.errors import KernelUnavailableError, VoiceError
 from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
+from deepvoice.recipes.voice.replace import replace_module
 from deepvoice.recipes.voice.round_trip import read_sentences, words_of
 from deepvoice.recipes.voice.run import STAGES, Places, run
 from deepvoice.recipes.voice.stages import select
@@ -154,3 +155,25 @@ def test_the_round_trip_reads_its_sentences_as_the_file_says():
     sentences = read_sentences()
     assert len(sentences) == 200
     assert [(written, words_of(voice, written)) for written, _ in sentences] == sentences
+
+
+def test_one_module_is_replaced_and_the_others_stay(runs, tmp_path):
+    voice, run = tmp_path / "voice", runs / "duration"
+    packed(runs, voice)
+    files = {path.name: path.read_bytes() for path in voice.iterdir()}
+    before = read_manifest(voice)
+    state = torch.load(run / "last.pt", weights_only=True)
+    state["ema"] = {name: value + 1.0 for name, value in state["ema"].items()}
+    torch.save(state | {"step": 7}, run / "last.pt")
+    (voice / "duration.safetensors").write_bytes(b"damaged")  # the old one need not be readable
+    assert replace_module(voice, "duration", run, {"mae": 1.0}) > 0
+    after = read_manifest(voice)
+    changed = {path.name for path in voice.iterdir() if files[path.name] != path.read_bytes()}
+    assert changed == {"duration.safetensors", "voice.json"}
+    assert after.scores == before.scores | {"duration": {"mae": 1.0}}
+    assert after.training["duration"]["steps"] == 7
+    new = load_voice(voice, ("duration",)).tensors["duration"]
+    assert all(np.allclose(new[name], value.numpy(), atol=1e-2) for name, value in state["ema"].items())
+    torch.save(state | {"meta": META | {"phones": "0" * 16}}, run / "last.pt")
+    with pytest.raises(VoiceError, match="was trained with phones 0000"):
+        replace_module(voice, "duration", run)

@@ -1,0 +1,74 @@
+"""Put a newly trained module into a voice folder; all others, and their scores, stay as they are.
+
+    python -m deepvoice.recipes.voice.replace deepvoice/voices/heart segmentation runs/segmentation [--scores FILE.json]
+
+The run folder has the module's `last.pt` and its log. The module's own figures replace those in voice.json. The vocoder
+has two checkpoints and a calibration: pack the voice anew for it.
+"""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from deepvoice.errors import DeepVoiceError, VoiceError
+from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.voice.pack import MAX_BYTES, module_config, module_tensors, training_history
+from deepvoice.text.phones import phone_set_hash
+from deepvoice.voice import MODULES, TEXT, load_voice, read_manifest
+from deepvoice.voice_writer import write_manifest, write_module
+
+REPLACEABLE = tuple(module for module in MODULES if module != "vocoder")
+
+
+def replace_module(folder: Path, module: str, run: Path, scores: Any = None) -> int:
+    """Write one module of a voice and return the size of the folder in bytes.
+
+    folder: of the voice, whose old module need not be readable; run: folder with last.pt, named as the module or not
+    Raises VoiceError where the module does not fit the voice.
+    """
+    manifest = read_manifest(folder.absolute())
+    states = {module: load_checkpoint(run / "last.pt")}
+    meta = states[module]["meta"]
+    wanted = {"phones": phone_set_hash(), **({} if module in TEXT else {"features": manifest.features})}
+    for key, value in wanted.items():
+        if meta.get(key) != value:
+            raise VoiceError(f"{run} was trained with {key} {meta.get(key)}, the voice has {value}; train it again")
+    entry = write_module(folder, module, module_config(module, states), module_tensors(module, states))
+    history = training_history(run.parent, {run.name: states[module]})
+    changed = dataclasses.replace(
+        manifest,
+        modules={**manifest.modules, module: entry},
+        training={**manifest.training, module: history[run.name]},
+        scores=manifest.scores if scores is None else {**manifest.scores, module: scores},
+    )
+    write_manifest(folder, changed)
+    load_voice(folder.absolute())
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    if size > MAX_BYTES:
+        raise VoiceError(f"{folder} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; make the module smaller")
+    return size
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("voice", type=Path, help="folder of the voice")
+    parser.add_argument("module", choices=REPLACEABLE)
+    parser.add_argument("run", type=Path, help="folder with last.pt")
+    parser.add_argument("--scores", type=Path, metavar="FILE", help="the module's figures, JSON")
+    arguments = parser.parse_args(argv)
+    try:
+        scores = json.loads(arguments.scores.read_text(encoding="utf-8")) if arguments.scores else None
+        size = replace_module(arguments.voice, arguments.module, arguments.run, scores)
+    except (DeepVoiceError, OSError) as error:
+        print(f"error: {error}")
+        return 1
+    print(f"{arguments.module} -> {arguments.voice}: {size / 1e6:.2f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
