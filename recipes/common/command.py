@@ -37,12 +37,25 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     parser.add_argument("--float32", action="store_true", help="compute without bfloat16")
     parser.add_argument("--compile", action="store_true", help="have torch compile the layers")
     parser.add_argument("--spike", type=float, default=0.0, metavar="X", help="go back when the loss stays X times up")
-    parser.add_argument("--checkpoint-seconds", type=float, metavar="S", help="seconds between checkpoints")
+    parser.add_argument(
+        "--checkpoint-seconds", type=_seconds_or_auto, metavar="S",
+        help="seconds between checkpoints (default: 90), or auto: from the measured time of writing one and the "
+        "rate of failures, by the square-root rule",
+    )  # fmt: skip
     parser.add_argument("--log-every", type=int, metavar="N", help="steps between rows of the log")
     parser.add_argument("--evaluate-every", type=int, metavar="N", help="steps between readings on held-out data")
     parser.add_argument("--device", default="auto", metavar="NAME", help="cpu or cuda:N (default: the GPU if any)")
     parser.add_argument("--timeout", type=float, default=1800.0, metavar="S", help="seconds to wait for a process")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of each process")
+
+
+def _seconds_or_auto(word: str) -> float:
+    if word == "auto":
+        return -1.0  # options.AUTO
+    seconds = float(word)
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"{word} is below 0; expected seconds, or auto")
+    return seconds
 
 
 def scoring_parser(description: str) -> argparse.ArgumentParser:

@@ -8,6 +8,8 @@ from pathlib import Path
 from deepvoice.config import require_range
 from deepvoice.recipes.common.distributed import TIMEOUT
 
+AUTO = -1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions:
@@ -22,7 +24,7 @@ class TrainOptions:
     betas: tuple[float, float] = (0.9, 0.98)
     clip: float = 1.0  # gradient norm
     ema: float = 0.999
-    checkpoint_seconds: float = 90.0
+    checkpoint_seconds: float = 90.0  # between checkpoints; AUTO: what the measured write time and failures ask for
     log_every: int = 50
     evaluate_every: int = 1000
     seed: int = 0

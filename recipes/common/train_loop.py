@@ -18,12 +18,15 @@ from torch import nn
 from deepvoice.recipes.common.distributed import Ranks, ranks, total
 from deepvoice.recipes.common.events import FINISHED, INTERRUPTED, MINUTES, EventLog
 from deepvoice.recipes.common.log import Log
-from deepvoice.recipes.common.options import Launch, TrainOptions
+from deepvoice.recipes.common.options import AUTO, Launch, TrainOptions
+from deepvoice.recipes.common.plan import FAILURES_PER_DAY
 from deepvoice.recipes.common.progress import format_seconds
+from deepvoice.recipes.common.reliability import chosen_interval
 from deepvoice.recipes.common.step import BatchSource, CountFunction, Gradients, LossFunction, Metrics, Outcome, Stop
 from deepvoice.recipes.common.trainer import Trainer
 
 __all__ = ["BatchSource", "Launch", "LossFunction", "Metrics", "TrainOptions", "Trainer", "train"]
+_FIRST, _LEAST, _MOST = 90.0, 10.0, 1800.0  # seconds between checkpoints with AUTO: before one is measured, limits
 _REASONS = {Stop.LATE: MINUTES, Stop.ASKED: INTERRUPTED}
 
 
@@ -110,6 +113,7 @@ class _Loop:
         self._audio = getattr(batches, "audio_seconds", None)
         self._meter = _Meter()
         self._started = self._saved = time.monotonic()
+        self._interval = self._seconds_to_next()
         self._first, self._quiet = trainer.step, True
 
     def run(self, stop: _Requests) -> str:
@@ -130,12 +134,19 @@ class _Loop:
                 self._write_row()
             if self._evaluate is not None and (trainer.step % options.evaluate_every == 0 or last):
                 self._hold_out()
-            if time.monotonic() - self._saved > options.checkpoint_seconds and trainer.watch.calm:
+            if time.monotonic() - self._saved > self._interval and trainer.watch.calm:
                 trainer.save(self._events)
-                self._saved = time.monotonic()
+                self._saved, self._interval = time.monotonic(), self._seconds_to_next()
             if outcome.stop:
                 return _REASONS[outcome.stop]
         return FINISHED
+
+    def _seconds_to_next(self) -> float:
+        """Return the seconds until the next checkpoint."""
+        if self._options.checkpoint_seconds != AUTO:
+            return self._options.checkpoint_seconds
+        found = chosen_interval(self._options.out_dir, self._here.world, FAILURES_PER_DAY)
+        return _FIRST if found is None else min(max(found, _LEAST), _MOST)
 
     def _count(self, outcome: Outcome, norm: float, cause: str | None) -> None:
         trainer = self._trainer
