@@ -129,6 +129,7 @@ class _Loop:
                 return _REASONS[wish]
             outcome, norm, cause = trainer.train_step(self._gradients, self._batches, wish)
             self._count(outcome, norm, cause)
+            self._events.beat(trainer.step)
             last = trainer.step == options.steps
             if trainer.step % options.log_every == 0 or last:
                 self._write_row()
