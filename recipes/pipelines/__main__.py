@@ -1,7 +1,7 @@
 """Corpora on many cores or many machines.
 
     python -m deepvoice.recipes.pipelines synthesise PROMPTS... --out DIR [--teacher hibari|VOICE]
-    python -m deepvoice.recipes.pipelines align MANIFEST [--voice VOICE]
+    python -m deepvoice.recipes.pipelines align MANIFEST [--voice VOICE | --checkpoint last.pt]
     python -m deepvoice.recipes.pipelines features MANIFEST
     python -m deepvoice.recipes.pipelines speak TEXTS --out DIR [--voice VOICE] [--format flac] [--timings json]
 
@@ -19,14 +19,15 @@ from pathlib import Path
 from deepvoice.audio.mel import MelSpec
 from deepvoice.errors import ConfigError, DeepVoiceError
 from deepvoice.machine import usable_cores
-from deepvoice.recipes.common.features import plan_shards, read_manifest, write_index
+from deepvoice.recipes.common.features import FeatureCache, plan_shards, read_manifest, write_index
 from deepvoice.recipes.common.shards import Shard, write_whole
 from deepvoice.recipes.corpora.recorded import write_manifest
 from deepvoice.recipes.corpora.teacher import TeacherOptions, finished
 from deepvoice.recipes.corpora.transcripts import read_transcripts
+from deepvoice.recipes.pipelines.durations import Durations, groups
 from deepvoice.recipes.pipelines.executors import Executor, Local, OnRay
 from deepvoice.recipes.pipelines.run import Result, run_stage
-from deepvoice.recipes.pipelines.stage import Item
+from deepvoice.recipes.pipelines.stage import Item, Row
 from deepvoice.recipes.pipelines.stages import HIBARI, Align, Features, Speak, Synthesise, shard_items
 
 _HERE = "here"  # --ray without an address
@@ -70,8 +71,10 @@ def synthesise(arguments: argparse.Namespace) -> int:
 
 
 def align(arguments: argparse.Namespace) -> int:
-    """Align a manifest; writes timings.jsonl beside it."""
+    """Align a manifest: timings.jsonl of words and phones; with a checkpoint alignments.jsonl, as training reads it."""
     rows = read_manifest(arguments.manifest)
+    if arguments.checkpoint is not None:
+        return _durations(arguments, rows)
     root = arguments.manifest.parent
     stage = Align(root=root.resolve(), model=arguments.voice)
     items: list[Item] = [{"audio": row["audio"], "text": row["text"]} for row in rows]
@@ -81,6 +84,19 @@ def align(arguments: argparse.Namespace) -> int:
     write_manifest(lines, root / "timings.jsonl")
     print(f"{len(lines)} utterances -> {root / 'timings.jsonl'}, {sum(line['accepted'] for line in lines)} accepted")
     return report(result, [row["id"] for row in rows], "recordings")
+
+
+def _durations(arguments: argparse.Namespace, rows: list[Row]) -> int:
+    root = arguments.manifest.parent
+    FeatureCache(root / "features", MelSpec())  # what is missing is said at once
+    stage = Durations(manifest=arguments.manifest.resolve(), checkpoint=arguments.checkpoint.resolve())
+    items = groups(rows)
+    result = run_stage(stage, items, root, executor(arguments))
+    found = {name: frames for made in result.rows if made for name, frames in made["durations"].items()}
+    lines = [{"id": row["id"], "durations": found[row["id"]]} for row in rows if row["id"] in found]
+    write_manifest(lines, root / "alignments.jsonl")
+    print(f"{len(lines)} utterances -> {root / 'alignments.jsonl'}; {len(rows) - len(lines)} too short for their text")
+    return report(result, [f"utterances from {item['rows'][0]['id']}" for item in items], "groups")
 
 
 def features(arguments: argparse.Namespace) -> int:
@@ -140,6 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     added = command(align, "find words and phones in recordings")
     added.add_argument("manifest", type=Path)
     added.add_argument("--voice", metavar="NAME|DIR", help="voice whose aligner is used (default: the default voice)")
+    added.add_argument("--checkpoint", type=Path, metavar="FILE", help="last.pt of the segmentation recipe")
     added = command(features, "compute the features of a corpus")
     added.add_argument("manifest", type=Path)
     added.add_argument("--shard-seconds", type=float, default=1800.0, metavar="S", help="audio in a shard")

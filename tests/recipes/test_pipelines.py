@@ -11,7 +11,12 @@ import pytest
 import soundfile
 
 from deepvoice.audio.mel import MelSpec
+from deepvoice.config import to_dict
+from deepvoice.configs import SegmentationConfig
 from deepvoice.errors import ConfigError, TextError, VoiceError
+from deepvoice.models.segmentation import Segmentation
+from deepvoice.recipes.common.checkpoint import save_checkpoint
+from deepvoice.recipes.common.data import meta_of, read_alignments
 from deepvoice.recipes.common.features import FeatureCache, build_cache, read_manifest
 from deepvoice.recipes.pipelines.__main__ import main
 from deepvoice.recipes.pipelines.executors import Local, OnRay
@@ -245,6 +250,26 @@ def test_a_corpus_from_the_command_line(tiny_voice, tmp_path, capsys):
     timings = read_manifest(corpus / "timings.jsonl")
     assert [[word[0] for word in row["words"]] for row in timings][1] == ["good", "morning"]
     assert main(["align", str(tmp_path / "none.jsonl")]) == 1
+
+
+def test_alignments_for_training_from_a_checkpoint(tiny_voice, tmp_path, capsys):
+    corpus = tmp_path / "corpus"
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("".join(f"The {word} is here\n" for word in WORDS[:5]))
+    assert main(["synthesise", str(prompts), "--out", str(corpus), "--teacher", str(tiny_voice), "--workers", "1"]) == 0
+    manifest = str(corpus / "manifest.jsonl")
+    config = SegmentationConfig(channels=8, layers=1)
+    model = Segmentation(config)
+    state = {"config": to_dict(config), "meta": meta_of(MelSpec()), "ema": model.state_dict(), "step": 0}
+    save_checkpoint(state, tmp_path / "last.pt")
+    command = ["align", manifest, "--checkpoint", str(tmp_path / "last.pt"), "--workers", "1"]
+    assert main(command) == 1 and "has no features" in capsys.readouterr().out
+    assert main(["features", manifest, "--workers", "1"]) == 0 and main(command) == 0
+    rows, cache = read_manifest(corpus / "manifest.jsonl"), FeatureCache(corpus / "features", MelSpec())
+    found = read_alignments(corpus / "alignments.jsonl")
+    long_enough = [row for row in rows if cache.frames(row["id"]) >= 2 * len(row["phones"].split())]
+    assert list(found) == [row["id"] for row in long_enough]
+    assert all(sum(found[row["id"]]) == cache.frames(row["id"]) for row in long_enough)
 
 
 def test_a_batch_from_the_command_line(tiny_voice, tmp_path, capsys):
