@@ -17,7 +17,7 @@ def runs(tmp_path_factory, tiny, begin, corpora, free_ports):
     folder = tmp_path_factory.mktemp("runs")
     ports = free_ports(len(tiny.MODULES))
     for name in ("one", "two"):
-        tiny.write_first_stage(folder / name / "frames" / "pairs", corpora)
+        tiny.write_first_stages(folder / name / "frames", corpora)
 
     def task(name, **more):
         commands = [tiny.arguments(module, corpora, folder / name / module) for module in tiny.MODULES]

@@ -23,24 +23,23 @@ SETTINGS = {
     "segmentation": """
         [model]
         channels = 12
-        hidden = 8
-        layers = 1
+        layers = 2
         dropout = 0.2
         [training]
         batch_size = 5
         pair_steps = 50
         pair_rate = 0.0005
         frame_steps = 1
+        varied_steps = 1
     """,
     "frames": """
         [model]
         channels = 12
-        hidden = 8
-        layers = 1
+        layers = 2
         dropout = 0.2
         [training]
         batch_size = 5
-        frame_steps = 50
+        varied_steps = 50
     """,
     "grapheme_to_phoneme": """
         [model]
@@ -153,8 +152,8 @@ def write_recordings(manifest: Path) -> None:
     build_cache(manifest, manifest.parent / "features", MelSpec())
 
 
-def write_first_stage(folder: Path, data: Path) -> None:
-    """Write what the second stage of the segmentation begins with: weights, and where the tones are."""
+def write_first_stages(out: Path, data: Path) -> None:
+    """Write what the last stage of the segmentation begins with: weights, and where the tones are."""
     import torch
 
     from deepvoice.config import load_toml, to_dict
@@ -162,13 +161,13 @@ def write_first_stage(folder: Path, data: Path) -> None:
     from deepvoice.recipes.common.checkpoint import save_checkpoint
     from deepvoice.recipes.segmentation.settings import Settings
 
-    folder.mkdir(parents=True)
     torch.manual_seed(0)
     config = load_toml(Settings, data / "frames.toml").model
-    save_checkpoint(
-        {"config": to_dict(config), "meta": {}, "ema": Segmentation(config).state_dict()}, folder / "last.pt"
-    )
-    (folder / "alignments.jsonl").write_text((data / "alignments.jsonl").read_text())
+    state = {"config": to_dict(config), "meta": {}, "ema": Segmentation(config).state_dict()}
+    for stage in ("pairs", "frames"):
+        (out / stage).mkdir(parents=True)
+        (out / stage / "alignments.jsonl").write_text((data / "alignments.jsonl").read_text())
+        save_checkpoint(state, out / stage / "last.pt")
 
 
 def write_sentences(folder: Path) -> None:
