@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from deepvoice.alignment.aligner import Aligner, AlignerSettings
+from deepvoice.alignment.aligner import Aligner
 from deepvoice.alignment.result import AlignedPhone, AlignedWord, Alignment
+from deepvoice.alignment.settings import AlignerSettings
 
 __all__ = ["AlignedPhone", "AlignedWord", "Aligner", "AlignerSettings", "Alignment", "align"]
 

@@ -69,7 +69,7 @@ def describe(
     unread = sum(not word.read for word in words) / len(words)
     mean = mean_goodness(path.goodness_N, path.frames_N, np.flatnonzero(path.role_N != 1).tolist())
     confidence = utterance_confidence(mean, unread, rule)
-    found = [*reasons, *_reasons(words, extra, confidence, rule)]
+    found = [*reasons, *reasons_of(words, extra, confidence, rule)]
     return Alignment(
         text=transcript.text,
         seconds=float(time_N1[-1]) - offset,
@@ -118,7 +118,7 @@ def _words(
     return tuple(found)
 
 
-def _reasons(
+def reasons_of(
     words: Sequence[AlignedWord], extra: Sequence[tuple[float, float]], confidence: float, rule: ConfidenceRule
 ) -> list[str]:
     """Say what does not fit."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from deepvoice.text.phones import BASES, NUM_SILENCES
 SPEC = MelSpec()
 FRAME_SECONDS = SPEC.hop / SPEC.sample_rate
 _DITHER = 2e-5  # amplitude of the noise that the features of training have: digital silence has no spectrum
-_CHUNK, _CONTEXT = 6000, 200  # frames that the network reads at a time, and beside them
+CHUNK, CONTEXT = 6000, 200  # frames that the network reads at a time, and beside them
+_MARGIN = 4  # frames: more than half a window of the spectrum
 _PERIOD = 1 << 16  # samples after which the noise repeats
 
 
@@ -58,21 +60,36 @@ class ClassScores(NamedTuple):
 def analyse(samples_T: FloatArray) -> Sound:
     """Compute the features of float32 samples [T] at 24 kHz, as training does."""
     frames = num_frames(len(samples_T), SPEC)
-    padded_T = np.zeros(frames * SPEC.hop, np.float32)
-    padded_T[: len(samples_T)] = samples_T
-    noise = np.random.Generator(np.random.Philox(0)).random(_PERIOD, np.float32) * 2 - 1
-    padded_T += np.resize(noise * np.float32(_DITHER), len(padded_T))
-    blocks = [log_mel_block(padded_T, first, min(first + _CHUNK, frames)) for first in range(0, frames, _CHUNK)]
-    power_F = np.mean(padded_T.reshape(frames, SPEC.hop) ** 2, axis=1)
-    return Sound(np.concatenate(blocks), np.log(power_F + np.float32(SPEC.floor)))
+    parts = [analyse_piece(samples_T, 0, first, min(first + CHUNK, frames)) for first in range(0, frames, CHUNK)]
+    return Sound(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def log_mel_block(samples_T: FloatArray, first: int, past: int) -> FloatArray:
-    """Return frames [first, past) of the spectrum of a whole recording, bounding the memory."""
-    margin = 4  # frames: more than half a window
-    start = max(0, first - margin)
-    piece = samples_T[start * SPEC.hop : (past + margin) * SPEC.hop]
-    return log_mel(piece, SPEC)[first - start : past - start]
+def analyse_piece(samples_T: FloatArray, begin: int, first: int, past: int) -> Sound:
+    """Compute frames [first, past) of a recording of which these samples begin with frame `begin`.
+
+    The noise that is added depends on the place in the recording alone, so the pieces of a recording are the whole.
+    """
+    start = max(begin, first - _MARGIN)
+    end = past + _MARGIN
+    piece_T = np.zeros((end - start) * SPEC.hop, np.float32)
+    given_T = samples_T[(start - begin) * SPEC.hop : (end - begin) * SPEC.hop]
+    piece_T[: len(given_T)] = given_T
+    inside = min(len(piece_T), -(-len(given_T) // SPEC.hop) * SPEC.hop)  # zeros follow the last frame, as in training
+    piece_T[:inside] += _noise(start * SPEC.hop, inside)
+    mel_FM = log_mel(piece_T, SPEC)[first - start : past - start]
+    power_F = np.mean(piece_T.reshape(end - start, SPEC.hop) ** 2, axis=1)[first - start : past - start]
+    return Sound(mel_FM, np.log(power_F + np.float32(SPEC.floor)))
+
+
+def _noise(first: int, count: int) -> FloatArray:
+    """Return the noise of samples [first, first + count); it repeats."""
+    return np.take(_period(), np.arange(first, first + count) % _PERIOD)
+
+
+@lru_cache(maxsize=1)
+def _period() -> FloatArray:
+    random = np.random.Generator(np.random.Philox(0)).random(_PERIOD, np.float32)
+    return (random * 2 - 1) * np.float32(_DITHER)
 
 
 def run_network(
@@ -82,13 +99,13 @@ def run_network(
     F = len(mel_FM)
     quiet = np.full((-F % stack, mel_FM.shape[1]), np.log(SPEC.floor), np.float32)
     mel_FM = np.concatenate([mel_FM, quiet])
-    if F <= _CHUNK + 2 * _CONTEXT:
+    if F <= CHUNK + 2 * CONTEXT:
         return network(mel_FM)
     parts = []
-    for start in range(0, len(mel_FM), _CHUNK):
-        past = min(start + _CHUNK, len(mel_FM))
-        first = max(0, start - _CONTEXT)
-        found = network(mel_FM[first : min(past + _CONTEXT, len(mel_FM))])
+    for start in range(0, len(mel_FM), CHUNK):
+        past = min(start + CHUNK, len(mel_FM))
+        first = max(0, start - CONTEXT)
+        found = network(mel_FM[first : min(past + CONTEXT, len(mel_FM))])
         steps, frames = slice((start - first) // stack, (past - first) // stack), slice(start - first, past - first)
         parts.append((found.left_TV[steps], found.right_TV[steps], found.boundary_T[steps], found.frame_FV[frames]))
     left, right, boundary, frame = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
