@@ -41,7 +41,7 @@ RULES = {
     "networks": (BASE | {"networks", "text", "audio", "kernels"}, {"numpy"}),
     "alignment": (
         BASE
-        | {"alignment", "audio", "kernels", "networks", "pipeline", "text", "timings", "speech", "voice", "workers"},
+        | {"alignment", "audio", "kernels", "networks", "pipeline", "resume", "text", "timings", "voice", "workers"},
         {"numpy", "soundfile"},
     ),
     "models": (BASE | {"models", "text", "audio", "networks"}, {"torch", "numpy"}),

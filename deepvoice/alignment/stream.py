@@ -76,7 +76,7 @@ def read_scores(network: Network, stack: int, pieces: Iterable[FloatArray]) -> L
 
 def _kept() -> Any:
     """Return a file without a name, which ends with the array that is mapped from it."""
-    return tempfile.TemporaryFile()  # noqa: SIM115
+    return tempfile.TemporaryFile()
 
 
 def _read(

@@ -66,6 +66,15 @@ COMMANDS = {
         "serve speech over HTTP, with OpenAI's speech contract",
         ("deepvoice serve", "deepvoice serve --host 0.0.0.0 --api-key long-and-random --lexicon words.toml"),
     ),
+    "align": Command(
+        "find when each word and phone of a recording is heard, and whether its text was read",
+        (
+            "deepvoice align talk.mp3 talk.txt -o talk.TextGrid",
+            'deepvoice align prompt.wav --text "Please enter your password."',
+            "deepvoice align corpus --format TextGrid --format ctm -o aligned",
+            "deepvoice align corpus --adapt my-aligner",
+        ),
+    ),
     "bench": Command(
         "measure the speed of this machine beside its limits and other programs",
         (
