@@ -8,6 +8,7 @@ that of the likeliest sound.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +24,30 @@ class ConfidenceRule:
     """Logistic functions from goodness to probability, fitted by `recipes.segmentation.human`, and limits.
 
     word: weights of 1, the mean goodness of a word's frames, and that of its worst phone
-    utterance: weights of 1, the mean goodness of the frames of words, and the share of words that were not read
+    skipped: probability that a word was read that the path leaves out
+    utterance: weights of 1, the mean goodness of the frames of words, the share of words that were not read, and the
+        share of the recording that is speech of no word
     word_limit: a word less likely than this was not read
     utterance_limit: an utterance less likely than this does not say its text
     """
 
     word: tuple[float, float, float] = (4.0, 2.0, 0.4)
-    utterance: tuple[float, float, float] = (5.0, 4.0, -8.0)
-    word_limit: float = 0.2
+    skipped: float = 0.05
+    utterance: tuple[float, float, float, float] = (8.0, 5.0, -10.0, -5.0)
+    word_limit: float = 0.15
     utterance_limit: float = 0.5
+
+
+class Fit(NamedTuple):
+    """What an utterance's confidence follows from.
+
+    mean: goodness of the frames of words; skipped: share of words that the path leaves out; extra: share of the
+    recording that is speech of no word
+    """
+
+    mean: float
+    skipped: float
+    extra: float
 
 
 def goodness(emission_FC: FloatArray, cut_N1: NDArray[np.int64], kind_N: NDArray[np.int32]) -> FloatArray:
@@ -42,24 +58,26 @@ def goodness(emission_FC: FloatArray, cut_N1: NDArray[np.int64], kind_N: NDArray
     return np.asarray(np.add.reduceat(below_F, cut_N1[:-1]) / np.diff(cut_N1), np.float32)
 
 
-def word_confidence(goodness_N: FloatArray, frames_N: NDArray[np.int64], rule: ConfidenceRule) -> float:
-    """Return how likely a word was read, from the goodness and the lengths of its phones."""
-    mean = float(goodness_N @ frames_N) / float(frames_N.sum())
-    bias, slope, worst = rule.word
-    return _logistic(bias + slope * mean + worst * float(goodness_N.min()))
+def word_fit(goodness_N: FloatArray, frames_N: NDArray[np.int64]) -> tuple[float, float]:
+    """Return what a word's confidence follows from: the mean goodness of its frames, and that of its worst phone."""
+    return float(goodness_N @ frames_N) / float(frames_N.sum()), float(goodness_N.min())
 
 
-def utterance_confidence(mean: float, unread: float, rule: ConfidenceRule) -> float:
-    """Return how likely a recording says its text, from the mean goodness of words and the share of unread ones."""
-    bias, slope, missing = rule.utterance
-    return _logistic(bias + slope * mean + missing * unread)
+def word_confidence(fit: tuple[float, float], rule: ConfidenceRule) -> float:
+    """Return how likely a word was read."""
+    return _logistic(rule.word, fit)
 
 
-def mean_goodness(goodness_N: FloatArray, frames_N: NDArray[np.int64], chosen: Sequence[int]) -> float:
+def utterance_confidence(fit: Fit, rule: ConfidenceRule) -> float:
+    """Return how likely a recording says its text."""
+    return _logistic(rule.utterance, fit)
+
+
+def mean_goodness(goodness_N: FloatArray, frames_N: NDArray[np.int64], index: NDArray[np.int64]) -> float:
     """Return the mean over the frames of the chosen segments; the worst there is where there are none."""
-    index = np.asarray(chosen, np.int64)
     return float(goodness_N[index] @ frames_N[index]) / float(frames_N[index].sum()) if len(index) else _WORST
 
 
-def _logistic(x: float) -> float:
+def _logistic(weights: Sequence[float], values: Sequence[float]) -> float:
+    x = weights[0] + sum(weight * value for weight, value in zip(weights[1:], values, strict=True))
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, x))))

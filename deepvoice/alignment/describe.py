@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from deepvoice.alignment.confidence import (
     ConfidenceRule,
+    Fit,
     goodness,
     mean_goodness,
     utterance_confidence,
     word_confidence,
+    word_fit,
 )
 from deepvoice.alignment.decode import Boundaries, Segments
 from deepvoice.alignment.graph import INSERTED, PHONE, SKIPPED, Graph
@@ -66,20 +68,38 @@ def describe(
         for n in range(len(state_N))
     )
     extra = tuple((p.start, p.end) for p, role in zip(phones, path.role_N, strict=True) if role == INSERTED)
-    unread = sum(not word.read for word in words) / len(words)
-    mean = mean_goodness(path.goodness_N, path.frames_N, np.flatnonzero(path.role_N != 1).tolist())
-    confidence = utterance_confidence(mean, unread, rule)
-    found = [*reasons, *reasons_of(words, extra, confidence, rule)]
+    inside_N = (path.role_N == PHONE) | (path.role_N == SKIPPED)
+    fit = Fit(
+        mean_goodness(path.goodness_N, path.frames_N, np.flatnonzero(inside_N)),
+        float(np.count_nonzero(path.role_N == SKIPPED)) / len(words),
+        float(path.frames_N[path.role_N == INSERTED].sum()) / float(path.frames_N.sum()),
+    )
+    return conclude(transcript, words, phones, extra, fit, rule, reasons)
+
+
+def conclude(
+    transcript: Transcript,
+    words: Sequence[AlignedWord],
+    phones: Sequence[AlignedPhone],
+    extra: Sequence[tuple[float, float]],
+    fit: Fit,
+    rule: ConfidenceRule,
+    reasons: Sequence[str] = (),
+) -> Alignment:
+    """Return the alignment of these words and phones, accepted or with the reasons why not."""
+    confidence = utterance_confidence(fit, rule)
+    found = [*reasons, *_reasons(words, extra, confidence, rule)]
     return Alignment(
         text=transcript.text,
-        seconds=float(time_N1[-1]) - offset,
-        words=words,
-        phones=phones,
+        seconds=phones[-1].end - phones[0].start,
+        words=tuple(words),
+        phones=tuple(phones),
         sentences=transcript.sentences,
         confidence=confidence,
         accepted=not found,
         reasons=tuple(found),
-        extra=extra,
+        extra=tuple(extra),
+        fit=fit,
     )
 
 
@@ -103,7 +123,8 @@ def _words(
         chosen = place_N[first_W[index] : first_W[index + 1]]
         first, past = int(chosen[0]), int(chosen[-1]) + 1
         skipped = path.role_N[first] == SKIPPED
-        sure = 0.0 if skipped else word_confidence(path.goodness_N[first:past], path.frames_N[first:past], rule)
+        fit = word_fit(path.goodness_N[first:past], path.frames_N[first:past])
+        sure = rule.skipped if skipped else word_confidence(fit, rule)
         found.append(
             AlignedWord(
                 text=word.text,
@@ -112,13 +133,14 @@ def _words(
                 span=word.span,
                 phones=(first, past),
                 confidence=sure,
-                read=sure >= rule.word_limit,
+                read=not skipped and sure >= rule.word_limit,
+                fit=fit,
             )
         )
     return tuple(found)
 
 
-def reasons_of(
+def _reasons(
     words: Sequence[AlignedWord], extra: Sequence[tuple[float, float]], confidence: float, rule: ConfidenceRule
 ) -> list[str]:
     """Say what does not fit."""

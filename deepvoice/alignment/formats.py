@@ -1,4 +1,4 @@
-"""Alignments as files: TextGrid (for Praat and other tools of phonetics), JSON with everything, CTM (of NIST's tools)."""
+"""Alignments as files: TextGrid (Praat, and other tools of phonetics), JSON with everything, CTM (NIST's tools)."""
 
 import json
 from collections.abc import Callable

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from deepvoice.alignment.anchors import Cut, choose_cuts, find_anchors, hear
-from deepvoice.alignment.confidence import utterance_confidence
+from deepvoice.alignment.confidence import Fit
 from deepvoice.alignment.decode import decode, place_boundaries
-from deepvoice.alignment.describe import describe, reasons_of
+from deepvoice.alignment.describe import conclude, describe
 from deepvoice.alignment.graph import compose
 from deepvoice.alignment.result import AlignedPhone, AlignedWord, Alignment
 from deepvoice.alignment.scores import FRAME_SECONDS, class_scores
@@ -85,26 +85,12 @@ def join(parts: list[Alignment], transcript: Transcript, settings: AlignerSettin
                 phones.append(replace(phone, word=phone.word + at if phone.word >= 0 else -1))
         shift = len(phones) - len(part.phones)
         words += [replace(word, phones=(word.phones[0] + shift, word.phones[1] + shift)) for word in part.words]
-    extra = tuple(span for part in parts for span in part.extra)
-    lengths = np.array([sum(p.end - p.start for p in part.phones if p.word >= 0) for part in parts])
-    means = np.array([_mean(part) for part in parts])
-    mean = float(lengths @ means / max(lengths.sum(), 1e-9))
-    unread = sum(not word.read for word in words) / len(words)
-    confidence = utterance_confidence(mean, unread, settings.confidence)
-    reasons = reasons_of(words, extra, confidence, settings.confidence)
-    return Alignment(
-        text=transcript.text,
-        seconds=phones[-1].end,
-        words=tuple(words),
-        phones=tuple(phones),
-        sentences=transcript.sentences,
-        confidence=confidence,
-        accepted=not reasons,
-        reasons=tuple(reasons),
-        extra=extra,
+    seconds = np.array([part.seconds for part in parts])
+    counts = np.array([len(part.words) for part in parts])
+    fit = Fit(
+        float(np.average([part.fit.mean for part in parts], weights=seconds)),
+        float(np.average([part.fit.skipped for part in parts], weights=counts)),
+        float(np.average([part.fit.extra for part in parts], weights=seconds)),
     )
-
-
-def _mean(part: Alignment) -> float:
-    inside = [p for p in part.phones if p.word >= 0]
-    return sum(p.goodness * (p.end - p.start) for p in inside) / max(sum(p.end - p.start for p in inside), 1e-9)
+    extra = [span for part in parts for span in part.extra]
+    return conclude(transcript, words, phones, extra, fit, settings.confidence)

@@ -1,6 +1,8 @@
 """What aligning returns: words and phones with times, how sure each is, and whether the recording fits its text."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from deepvoice.alignment.confidence import Fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class AlignedWord:
     phones: indexes of its phones in the alignment, [first, past the last)
     confidence: probability that it was read
     read: False where something else, or nothing, was heard in its place
+    fit: what the confidence follows from: mean goodness of its frames, goodness of its worst phone
     """
 
     text: str
@@ -40,7 +43,8 @@ class AlignedWord:
     span: tuple[int, int]
     phones: tuple[int, int]
     confidence: float
-    read: bool = True
+    read: bool
+    fit: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,8 @@ class Alignment:
     sentences: (first word, past the last word, characters of the text) of each
     confidence: probability that the recording says the text
     accepted: whether it is good enough to learn from; reasons: why not
+    extra: (start, end) in seconds of speech that is not in the text
+    fit: what the confidence follows from
     """
 
     text: str
@@ -61,8 +67,9 @@ class Alignment:
     sentences: tuple[tuple[int, int, tuple[int, int]], ...]
     confidence: float
     accepted: bool
-    reasons: tuple[str, ...] = ()
-    extra: tuple[tuple[float, float], ...] = field(default=())
+    reasons: tuple[str, ...]
+    extra: tuple[tuple[float, float], ...]
+    fit: Fit
 
     @property
     def unread(self) -> tuple[AlignedWord, ...]:
