@@ -1,0 +1,151 @@
+"""Speech with known times is aligned: at any rate, of any length, and not when the text is another."""
+
+import numpy as np
+import pytest
+
+import deepvoice
+from deepvoice import alignment
+from deepvoice.alignment import aligner as aligner_module
+from deepvoice.alignment import long as long_module
+from deepvoice.alignment.stream import read_scores
+from deepvoice.audio.resample import resample
+from deepvoice.errors import AudioError, TextError
+from deepvoice.text.user_lexicon import UserLexicon
+
+TEXT = "He read the record of forty two years ago. Please enter your password, and press the key."
+
+
+@pytest.fixture(scope="module")
+def spoken():
+    """Speech of TEXT by the voice of the package, with its times."""
+    return deepvoice.load().speak(TEXT)
+
+
+def far_off(found, spoken):
+    """Return the share of words that begin more than 50 ms from where they were spoken."""
+    assert [word.text for word in found.words] == [word.text for word in spoken.words]
+    return np.mean([abs(a.start - b.start) > 0.05 for a, b in zip(found.words, spoken.words, strict=True)])
+
+
+@pytest.fixture(scope="module")
+def found(aligner, spoken):
+    return alignment.align(spoken.samples, spoken.sample_rate, TEXT, aligner=aligner)
+
+
+def test_words_are_found_where_they_were_spoken(found, spoken):
+    assert far_off(found, spoken) <= 0.15
+    assert found.confidence > 0.8
+    assert sum(word.read for word in found.words) >= len(found.words) - 1
+
+
+def test_phones_cover_the_recording_and_belong_to_words(found, spoken):
+    assert found.phones[0].start == 0
+    assert found.phones[-1].end == pytest.approx(len(spoken.samples) / spoken.sample_rate, abs=0.006)
+    for before, after in zip(found.phones, found.phones[1:], strict=False):
+        assert before.end == after.start and before.start < before.end
+    for index, word in enumerate(found.words):
+        inside = found.phones[slice(*word.phones)]
+        assert {phone.word for phone in inside} == {index}
+        assert (inside[0].start, inside[-1].end) == (word.start, word.end)
+        assert 0 <= word.confidence <= 1
+    assert all(phone.goodness <= 0 and 0 <= phone.confidence <= 1 for phone in found.phones)
+    assert [TEXT[slice(*word.span)] for word in found.words[:3]] == ["He", "read", "the"]
+    assert len(found.sentences) == 2
+
+
+def test_the_heteronym_that_was_spoken_is_heard(found, spoken):
+    said = [p.symbol.rstrip("012") for p in spoken.phones if p.word == 3]  # "record", the noun
+    assert [p.symbol.rstrip("012") for p in found.phones[slice(*found.words[3].phones)]] == said
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(16000, 1), (44100, 2), (8000, 1)])
+def test_any_rate_and_number_of_channels(aligner, spoken, rate, channels):
+    samples = resample(spoken.samples, spoken.sample_rate, rate)
+    samples = samples if channels == 1 else np.stack([samples, np.zeros_like(samples)], axis=1)
+    assert far_off(aligner.align(samples, rate, TEXT), spoken) <= 0.3
+
+
+def test_another_text_is_not_accepted(aligner, spoken):
+    wrong = aligner.align(
+        spoken.samples, spoken.sample_rate, "Nobody expected seven purple elephants in the garden of the museum."
+    )
+    assert not wrong.accepted and wrong.confidence < 0.5
+    assert "does not say the text" in wrong.reasons[0]
+    assert len(wrong.unread) >= 5
+
+
+def test_a_word_that_was_not_read_is_named(aligner, spoken):
+    changed = aligner.align(spoken.samples, spoken.sample_rate, TEXT.replace("password", "umbrella"))
+    assert "umbrella" in [word.text for word in changed.unread]
+    assert not changed.accepted
+
+
+def test_speech_that_is_not_in_the_text_is_found(aligner, spoken):
+    half = aligner.align(spoken.samples, spoken.sample_rate, TEXT.split(". ")[1])
+    assert sum(end - start for start, end in half.extra) > 0.8
+    assert not half.accepted
+
+
+def test_own_pronunciations_come_first(aligner):
+    lexicon = UserLexicon.from_mapping({"xqzt": "K AE1 T"})
+    assert [w.variants for w in aligner.transcript("Xqzt.", lexicon).words] == [(("K", "AE1", "T"),)]
+
+
+def test_a_list_of_words_is_a_text(aligner):
+    assert [w.text for w in aligner.transcript(["one", "cat"]).words] == ["one", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (np.zeros(0, np.float32), "empty"),
+        (np.zeros(24000, np.float32), "silent"),
+        (np.full(24000, np.nan, np.float32), "not numbers"),
+        (np.zeros((2, 3, 4), np.float32), "shape"),
+        (np.ones(1200, np.float32) * 0.1, "cannot hold"),
+    ],
+)
+def test_bad_recordings_are_refused(aligner, samples, message):
+    with pytest.raises(AudioError, match=message):
+        aligner.align(samples, 24000, TEXT)
+
+
+def test_texts_that_cannot_be_spoken_are_refused(aligner, spoken):
+    for text in ("", "...", "   "):
+        with pytest.raises(TextError):
+            aligner.align(spoken.samples, 24000, text)
+
+
+def test_clipped_recordings_are_not_accepted(aligner, spoken):
+    loud = np.clip(spoken.samples * 30, -1, 1)
+    found = aligner.align(loud, spoken.sample_rate, TEXT)
+    assert "clipped" in found.reasons[0] and not found.accepted
+
+
+def test_a_long_recording_is_cut_and_put_together(aligner, spoken, monkeypatch):
+    whole = np.concatenate(
+        [spoken.samples, deepvoice.load().speak("The ferry leaves at dawn.").samples, spoken.samples]
+    )
+    text = f"{TEXT} The ferry leaves at dawn. {TEXT}"
+    direct = aligner.align(whole, spoken.sample_rate, text)
+    monkeypatch.setattr(aligner_module, "_LONG", 1)
+    monkeypatch.setattr(long_module, "_SHORTEST", 200)
+    monkeypatch.setattr(long_module, "_WANTED", 800)
+    pieces = aligner.align(whole, spoken.sample_rate, text)
+    assert [word.text for word in pieces.words] == [word.text for word in direct.words]
+    differ = [abs(a.start - b.start) > 0.03 for a, b in zip(pieces.words, direct.words, strict=True)]
+    assert np.mean(differ) <= 0.05
+    assert pieces.seconds == pytest.approx(direct.seconds)
+    for before, after in zip(pieces.phones, pieces.phones[1:], strict=False):
+        assert before.end == pytest.approx(after.start, abs=1e-9)
+    for index, word in enumerate(pieces.words):
+        assert {phone.word for phone in pieces.phones[slice(*word.phones)]} == {index}
+
+
+def test_scores_do_not_depend_on_how_a_recording_comes(aligner, spoken):
+    samples = spoken.samples
+    one = read_scores(aligner._network, aligner._stack, [samples])
+    many = read_scores(aligner._network, aligner._stack, np.array_split(samples, 17))
+    assert np.array_equal(one.frame_FV, many.frame_FV)
+    assert np.array_equal(one.energy_F, many.energy_F)
+    assert np.array_equal(one.class_F, many.class_F)
