@@ -33,7 +33,7 @@ class ConfidenceRule:
 
     word: tuple[float, float, float] = (4.0, 2.0, 0.4)
     skipped: float = 0.05
-    utterance: tuple[float, float, float, float] = (8.0, 5.0, -10.0, -5.0)
+    utterance: tuple[float, float, float, float] = (12.1, 7.4, -10.4, -8.2)
     word_limit: float = 0.15
     utterance_limit: float = 0.5
 

@@ -112,5 +112,5 @@ def test_confidence_falls_with_what_does_not_fit():
     assert word_confidence((-0.05, -0.2), rule) > 0.8 > word_confidence((-3.0, -5.0), rule)
     good = utterance_confidence(Fit(-0.05, 0.0, 0.0), rule)
     assert good > 0.9
-    for worse in (Fit(-3.0, 0.0, 0.0), Fit(-0.05, 0.9, 0.0), Fit(-0.5, 0.6, 0.4)):
+    for worse in (Fit(-3.0, 0.0, 0.0), Fit(-1.8, 0.9, 0.0), Fit(-0.9, 0.5, 0.5)):
         assert utterance_confidence(worse, rule) < 0.5 < good

@@ -9,7 +9,7 @@ import soundfile
 
 import deepvoice as package
 
-TEXTS = ("The ferry leaves at dawn.", "Please enter your password.", "He read the record.", "Nine cats sat there.")
+TEXTS = ("The ferry leaves at dawn.", "The garden was very quiet.", "He read the record.", "Nine cats sat there.")
 
 
 @pytest.fixture(scope="session")
