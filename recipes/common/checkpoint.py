@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,10 @@ from deepvoice.recipes.common.faults import (
 )
 
 _DIGEST = "digest"  # key of the hash over everything else; checkpoints of older versions have none
-_UNREADABLE = (RuntimeError, pickle.UnpicklingError, EOFError, KeyError, ValueError, TypeError, AttributeError)
+_UNREADABLE = (  # what torch's reader raises for one damaged byte or another; errors of the disk are not among them
+    ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, MemoryError, RuntimeError,
+    TypeError, ValueError, pickle.UnpicklingError, struct.error,
+)  # fmt: skip
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
