@@ -1,4 +1,4 @@
-"""Recordings with transcripts -> a corpus: 24 kHz audio with even margins, phones, and a report of everything left out."""
+"""Recordings with transcripts -> a corpus: 24 kHz audio with even margins, phones, a report of what was left out."""
 
 import argparse
 import json

@@ -49,6 +49,7 @@ class Limits:
     noted_bandwidth: float = 7000.0  # Hz
     fastest: float = 30.0  # phones a second that no one can say
     slowest: float = 1.5  # phones a second of one who reads the text
+    confidence: float = 0.3  # of the aligner, that the text is what is said
 
     def __post_init__(self) -> None:
         require_range("margin", self.margin, 0.0, 2.0)
@@ -59,6 +60,7 @@ class Limits:
         require_range("range", self.range, 0.0, 60.0)
         require_range("fastest", self.fastest, 1.0, 100.0)
         require_range("slowest", self.slowest, 0.0, self.fastest)
+        require_range("confidence", self.confidence, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,8 @@ from deepvoice.workers import exclusive, run_tasks
 JOURNAL = ".deepvoice-prepare.jsonl"  # what was found before, a line for each recording
 _LOCK = ".deepvoice-prepare.lock"
 _VERSION = 1  # of what is examined; another one looks at everything again
-_FIT = 0.5  # share of the texts that the aligner must accept before its doubts about the others count
+_FIT = 0.5  # share of the texts that the aligner must hear before its doubts about the others count
+_SHORT = 3  # words; a text of fewer is too little to be sure of
 LEAST_ROWS = 20  # utterances that the training recipes need, to hold some out
 
 
@@ -170,7 +171,7 @@ def _examine_all(
 
 def _judged(folder: Path, out: Path, found: Found, limits: Limits, examined: list[Examined], again: int) -> Prepared:
     """Decide what can only be seen from all recordings together."""
-    remarks = [*_judge_texts(examined), *find_duplicates(examined), *_remarks(examined)]
+    remarks = [*_judge_texts(examined, limits), *find_duplicates(examined), *_remarks(examined)]
     return Prepared(
         folder=folder,
         out=out,
@@ -183,22 +184,26 @@ def _judged(folder: Path, out: Path, found: Found, limits: Limits, examined: lis
     )
 
 
-def _judge_texts(examined: Sequence[Examined]) -> list[str]:
-    """Refuse texts that the aligner does not hear, unless it hears so few that it does not know this voice."""
-    heard = [found for found in examined if found.doubts is not None and not found.reasons]
-    accepted = sum(not found.doubts for found in heard)
+def _judge_texts(examined: Sequence[Examined], limits: Limits) -> list[str]:
+    """Refuse texts that the aligner does not hear, unless it hears so few that it does not know this voice.
+
+    A word that it misses, and a text of one or two words that it is not sure of, are noted.
+    """
+    heard = [found for found in examined if found.confidence is not None and not found.reasons]
     if not heard:
         return []
-    share = accepted / len(heard)
-    remarks = [f"the aligner hears {accepted} of {len(heard)} texts ({100 * share:.0f} %)"]
-    trusted = share >= _FIT
-    if not trusted:
+    likely = [found for found in heard if (found.confidence or 0.0) >= limits.confidence]
+    share = len(likely) / len(heard)
+    remarks = [f"the aligner hears {len(likely)} of {len(heard)} texts ({100 * share:.0f} %)"]
+    if share < _FIT:
         remarks.append("its doubts are notes only: it may not know this voice, or the lines of the table have moved")
     for found in heard:
-        if found.doubts and trusted:
-            found.reasons.append("text and sound differ: " + "; ".join(found.doubts))
-        elif found.doubts:
-            found.notes.append("not heard by the aligner: " + "; ".join(found.doubts))
+        doubt = "; ".join(found.doubts or ())
+        long = found.row is not None and len(found.row["words"]) >= _SHORT
+        if found.confidence < limits.confidence and long and share >= _FIT:
+            found.reasons.append(f"text and sound differ: {doubt or f'confidence {found.confidence:.2f}'}")
+        elif doubt:
+            found.notes.append(f"not heard by the aligner: {doubt}")
     return remarks
 
 

@@ -26,8 +26,8 @@ class Tuning:
     every speaker; what durations and pitch depend on is not, and the mean and spread of the pitch come from the corpus.
     """
 
-    pairs: Schedule = field(default_factory=lambda: Schedule(steps=400, learning_rate=1e-3))
-    frames: Schedule = field(default_factory=lambda: Schedule(steps=400, learning_rate=5e-4))
+    pairs: Schedule = field(default_factory=lambda: Schedule(steps=150, learning_rate=5e-4))
+    frames: Schedule = field(default_factory=lambda: Schedule(steps=150, learning_rate=5e-4))
     duration: Schedule = field(default_factory=lambda: Schedule(steps=300, learning_rate=3e-4))
     f0: Schedule = field(default_factory=lambda: Schedule(steps=400, learning_rate=5e-4))
     conditioner: Schedule = field(default_factory=lambda: Schedule(steps=800, learning_rate=5e-4))

@@ -9,9 +9,9 @@ import pytest
 import soundfile
 
 from deepvoice.commands.program import run
-from deepvoice.recipes.recordings.examine import Limits
+from deepvoice.recipes.recordings.examine import Examined, Limits
 from deepvoice.recipes.recordings.measure import bandwidth, clipped_share, fingerprint, levels
-from deepvoice.recipes.recordings.prepare import JOURNAL, prepare
+from deepvoice.recipes.recordings.prepare import JOURNAL, _judge_texts, prepare
 
 TEXT = "We are late today."
 
@@ -245,19 +245,22 @@ def test_the_command_tells_what_became_of_a_folder(tmp_path, record, capsys):
     assert "expected a folder with recordings" in capsys.readouterr().err
 
 
-def test_a_text_that_is_not_said_is_refused_among_texts_that_are(tmp_path, record):
-    from deepvoice.recipes.recordings.examine import Examined
-    from deepvoice.recipes.recordings.prepare import _judge_texts
+def heard(confidence, words=4):
+    doubts = [] if confidence > 0.5 else ["it says something else"]
+    return Examined(
+        id="a", source="a.wav", place="t:1", text=TEXT, reasons=[], notes=[], doubts=doubts, confidence=confidence,
+        row={"words": ["word"] * words},
+    )  # fmt: skip
 
-    def heard(doubts):
-        return Examined(id="a", source="a.wav", place="t:1", text=TEXT, reasons=[], notes=[], doubts=doubts)
 
-    several = [heard([]) for _ in range(9)] + [heard(["it says something else"])]
-    assert _judge_texts(several) == ["the aligner hears 9 of 10 texts (90 %)"]
-    assert several[-1].reasons[0].startswith("text and sound differ")
-    strange = [heard(["it says something else"]) for _ in range(9)] + [heard([])]
-    assert any("notes only" in remark for remark in _judge_texts(strange))
-    assert not any(found.reasons for found in strange) and strange[0].notes
+def test_a_text_that_is_not_said_is_refused_among_texts_that_are():
+    several = [*(heard(0.9) for _ in range(8)), heard(0.45), heard(0.01), heard(0.01, words=2)]
+    assert _judge_texts(several, Limits()) == ["the aligner hears 9 of 11 texts (82 %)"]
+    assert [bool(found.reasons) for found in several] == [False] * 9 + [True, False]
+    assert several[8].notes and several[10].notes and "differ" in several[9].reasons[0]
+    strange = [*(heard(0.01) for _ in range(9)), heard(0.9)]
+    assert any("notes only" in remark for remark in _judge_texts(strange, Limits()))
+    assert not [found for found in strange if found.reasons] and strange[0].notes
 
 
 def test_measures_of_known_sounds(speech):
