@@ -1,4 +1,7 @@
-"""Choose the implementation of a kernel: the compiled extension where it is there, otherwise the numpy reference."""
+"""Choose the implementation of a kernel: the compiled extension where it is there, otherwise the numpy reference.
+
+The CUDA kernels are used only where they are named: by an argument, `using`, or the environment variable.
+"""
 
 import contextlib
 import importlib
@@ -12,10 +15,11 @@ from types import ModuleType
 from typing import Literal, get_args
 
 from deepvoice.errors import KernelUnavailableError
+from deepvoice.kernels import cuda
 from deepvoice.kernels.weights import PRECISIONS, Precision
 
-Backend = Literal["reference", "cpu"]
-BackendChoice = Literal["auto", "reference", "cpu"]
+Backend = Literal["reference", "cpu", "cuda"]
+BackendChoice = Literal["auto", "reference", "cpu", "cuda"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
 PRECISION_ENVIRONMENT = "DEEPVOICE_PRECISION"
@@ -37,11 +41,13 @@ def _load_extension() -> tuple[ModuleType | None, str | None]:
     return module, None
 
 
-def extension() -> ModuleType:
-    """Return the compiled extension module.
+def extension(backend: Backend = "cpu") -> ModuleType:
+    """Return the compiled extension module of a backend; those of "cpu" and "cuda" have the same functions.
 
-    Raises KernelUnavailableError when this installation has none.
+    Raises KernelUnavailableError when this installation or machine has none.
     """
+    if backend == "cuda":
+        return cuda.extension()
     module, reason = _load_extension()
     if module is None:
         raise KernelUnavailableError(f"backend 'cpu' is not available: {reason}")
@@ -82,13 +88,13 @@ def set_isa(name: str) -> None:
 
 def available() -> dict[Backend, str | None]:
     """Map every backend to None where it can be used, otherwise to the reason why not."""
-    return {"reference": None, "cpu": _load_extension()[1]}
+    return {"reference": None, "cpu": _load_extension()[1], "cuda": cuda.why_unavailable()}
 
 
 @lru_cache(maxsize=1)
 def _choose() -> Backend:
     """Pick the fastest backend there is, and say so once."""
-    reason = available()["cpu"]
+    reason = _load_extension()[1]
     if reason is None:
         _LOG.debug("kernels: using backend 'cpu' with instruction set %s", isa())
         return "cpu"
@@ -142,8 +148,8 @@ def choose_precision(wanted: str = "auto", *, calibrated: bool, backend: str = "
 def resolve(backend: str = "auto") -> Backend:
     """Turn a requested backend into one that can be used.
 
-    backend: "auto", "reference" or "cpu"; "auto" is what `using` says, then what the environment variable
-        DEEPVOICE_KERNELS says, then the fastest there is
+    backend: "auto", "reference", "cpu" or "cuda"; "auto" is what `using` says, then what the environment variable
+        DEEPVOICE_KERNELS says, then the fastest there is of "cpu" and "reference"
     Raises KernelUnavailableError for an unknown name, or for a named backend that is not available.
     """
     if backend == "auto":
@@ -160,4 +166,7 @@ def resolve(backend: str = "auto") -> Backend:
         extension()
         isa()
         return "cpu"
+    if wanted == "cuda":
+        cuda.extension()
+        return "cuda"
     return "reference"

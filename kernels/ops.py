@@ -35,10 +35,11 @@ def dense(
     weight_OI = float_array("weight_OI", weight_OI, (None, x_TI.shape[1]))
     bias_O = optional_float_array("bias_O", bias_O, (weight_OI.shape[0],))
     choice("activation", activation, ACTIVATIONS)
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return reference.dense(x_TI, weight_OI, bias_O, activation)
     y_TO = np.empty((x_TI.shape[0], weight_OI.shape[0]), np.float32)
-    extension().dense(x_TI, weight_OI, bias_O, ACTIVATIONS.index(activation), y_TO)
+    extension(chosen).dense(x_TI, weight_OI, bias_O, ACTIVATIONS.index(activation), y_TO)
     return y_TO
 
 
@@ -70,10 +71,11 @@ def conv1d(
         raise ValueError(f"weight_OKI has {taps} taps: centred taps must be odd in number, causal ones 1 or more")
     if not 1 <= dilation <= 65536:
         raise ValueError(f"dilation is {dilation}, expected 1 to 65536")
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return reference.conv1d(x_TI, weight_OKI, bias_O, dilation, activation, causal)
     y_TO = np.empty((x_TI.shape[0], weight_OKI.shape[0]), np.float32)
-    extension().conv1d(x_TI, weight_OKI, bias_O, dilation, ACTIVATIONS.index(activation), causal, y_TO)
+    extension(chosen).conv1d(x_TI, weight_OKI, bias_O, dilation, ACTIVATIONS.index(activation), causal, y_TO)
     return y_TO
 
 
@@ -105,11 +107,12 @@ def gru(
     b_ih_G = float_array("b_ih_G", b_ih_G, (3 * hidden,))
     b_hh_G = float_array("b_hh_G", b_hh_G, (3 * hidden,))
     h0_H = np.zeros(hidden, np.float32) if h0_H is None else float_array("h0_H", h0_H, (hidden,))
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return reference.gru(x_TI, w_ih_GI, w_hh_GH, b_ih_G, b_hh_G, h0_H, reverse)
     y_TH = np.empty((x_TI.shape[0], hidden), np.float32)
     h_H = np.empty(hidden, np.float32)
-    extension().gru(x_TI, w_ih_GI, w_hh_GH, b_ih_G, b_hh_G, h0_H, reverse, y_TH, h_H)
+    extension(chosen).gru(x_TI, w_ih_GI, w_hh_GH, b_ih_G, b_hh_G, h0_H, reverse, y_TH, h_H)
     return y_TH, h_H
 
 
@@ -134,8 +137,9 @@ def qrnn_pool(
     output_TH = float_array("output_TH", output_TH, candidate_TH.shape)
     hidden = candidate_TH.shape[1]
     h0_H = np.zeros(hidden, np.float32) if h0_H is None else float_array("h0_H", h0_H, (hidden,))
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return reference.qrnn_pool(candidate_TH, forget_TH, output_TH, h0_H)
     y_TH, c_H = np.empty_like(candidate_TH), np.empty(hidden, np.float32)
-    extension().qrnn_pool(candidate_TH, forget_TH, output_TH, h0_H, y_TH, c_H)
+    extension(chosen).qrnn_pool(candidate_TH, forget_TH, output_TH, h0_H, y_TH, c_H)
     return y_TH, c_H

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from deepvoice.kernels._checks import FloatArray, choice, float_array, optional_float_array
-from deepvoice.kernels._dispatch import extension, isa, resolve
+from deepvoice.kernels._dispatch import Backend, extension, isa, resolve
 from deepvoice.kernels.ops import ACTIVATIONS, Activation
 from deepvoice.kernels.reference import ops as reference
 from deepvoice.kernels.weights import Precision
@@ -36,7 +36,7 @@ class Packed:
             raise ValueError(f"weight has shape {weight.shape}, expected at least one entry on every axis")
         self.bias_O = optional_float_array("bias_O", bias_O, (len(self.weight_OKI),))
         self.precision = choice("precision", precision, ("float32", "bfloat16"))
-        self._layers: dict[str | None, Any] = {}  # by instruction set
+        self._layers: dict[str | None, Any] = {}  # by instruction set, and "cuda"
 
     @property
     def inputs(self) -> int:
@@ -53,12 +53,12 @@ class Packed:
         """Number of taps."""
         return self.weight_OKI.shape[1]
 
-    def layer(self) -> Any:
-        """Return the extension's copy for the instruction set in use, made at first use."""
-        name = isa()
+    def layer(self, backend: Backend = "cpu") -> Any:
+        """Return the extension's copy for the instruction set in use, or for the device, made at first use."""
+        name = "cuda" if backend == "cuda" else isa()
         layer = self._layers.get(name)
         if layer is None:  # two threads may both make one; either will do
-            layer = extension().Layer(self.weight_OKI, self.bias_O, self.precision == "bfloat16")
+            layer = extension(backend).Layer(self.weight_OKI, self.bias_O, self.precision == "bfloat16")
             self._layers[name] = layer
         return layer
 
@@ -96,11 +96,12 @@ def affine(
     x_TI = float_array("x_TI", x_TI, (None, packed.inputs))
     choice("activation", activation, ACTIVATIONS)
     _check_taps(packed, dilation, causal)
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         weight_OKI = packed.rounded(packed.weight_OKI)
         return reference.conv1d(packed.rounded(x_TI), weight_OKI, packed.bias_O, dilation, activation, causal)
     y_TO = np.empty((len(x_TI), packed.outputs), np.float32)
-    packed.layer().apply(x_TI, dilation, ACTIVATIONS.index(activation), causal, y_TO)
+    packed.layer(chosen).apply(x_TI, dilation, ACTIVATIONS.index(activation), causal, y_TO)
     return y_TO
 
 
@@ -124,12 +125,13 @@ def residual_conv(
     _check_taps(packed, dilation, causal=False)
     if packed.outputs != packed.inputs:
         raise ValueError(f"the layer has {packed.inputs} inputs and {packed.outputs} outputs, expected as many")
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         normed_TC = packed.rounded(reference.layer_norm(x_TC, norm_weight_C, norm_bias_C))
         weight_OKI = packed.rounded(packed.weight_OKI)
         return x_TC + reference.conv1d(normed_TC, weight_OKI, packed.bias_O, dilation, "relu", causal=False)
     y_TC = np.empty_like(x_TC)
-    packed.layer().residual(x_TC, norm_weight_C, norm_bias_C, dilation, y_TC)
+    packed.layer(chosen).residual(x_TC, norm_weight_C, norm_bias_C, dilation, y_TC)
     return y_TC
 
 
@@ -138,10 +140,11 @@ def layer_norm(x_TC: FloatArray, weight_C: FloatArray, bias_C: FloatArray, *, ba
     x_TC = float_array("x_TC", x_TC, (None, None))
     weight_C = float_array("weight_C", weight_C, x_TC.shape[1:])
     bias_C = float_array("bias_C", bias_C, x_TC.shape[1:])
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return reference.layer_norm(x_TC, weight_C, bias_C)
     y_TC = np.empty_like(x_TC)
-    extension().layer_norm(x_TC, weight_C, bias_C, y_TC)
+    extension(chosen).layer_norm(x_TC, weight_C, bias_C, y_TC)
     return y_TC
 
 
@@ -163,12 +166,13 @@ def packed_gru(
     if (given.outputs, recurrent.outputs, given.taps, recurrent.taps) != (3 * hidden, 3 * hidden, 1, 1):
         raise ValueError(f"the layers of a GRU of {hidden} units must be dense with {3 * hidden} outputs")
     h_H = np.zeros(hidden, np.float32) if h0_H is None else float_array("h0_H", h0_H, (hidden,)).copy()
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         weights = (given.weight_OKI[:, 0], recurrent.weight_OKI[:, 0])
         biases = (_bias(given), _bias(recurrent))
         return reference.gru(x_TI, *weights, *biases, h_H, reverse)
     y_TH = np.empty((len(x_TI), hidden), np.float32)
-    extension().packed_gru(given.layer(), recurrent.layer(), x_TI, reverse, h_H, y_TH)
+    extension(chosen).packed_gru(given.layer(chosen), recurrent.layer(chosen), x_TI, reverse, h_H, y_TH)
     return y_TH, h_H
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.kernels._checks import FloatArray, float_array
-from deepvoice.kernels._dispatch import extension, resolve
+from deepvoice.kernels._dispatch import Backend, extension, resolve
 from deepvoice.kernels.reference import wavenet as reference
 from deepvoice.kernels.weights import PRECISIONS, WaveNetShape, WaveNetWeights
 
@@ -115,13 +115,13 @@ def _check_inputs(
     )
 
 
-def _packed(weights: WaveNetWeights) -> Any:
-    """Return the extension's packed copy of the weights, made at first use."""
+def _packed(weights: WaveNetWeights, backend: Backend) -> Any:
+    """Return a compiled backend's packed copy of the weights, made at first use."""
     with weights._lock:
-        engine = weights._packed.get("cpu")
+        engine = weights._packed.get(backend)
         if engine is None:
             shape = weights.shape
-            engine = weights._packed["cpu"] = extension().WaveNet(
+            engine = weights._packed[backend] = extension(backend).WaveNet(
                 hop=shape.hop,
                 bunch=shape.bunch,
                 dilations=list(shape.dilations),
@@ -149,8 +149,9 @@ def _state(run: reference.Run) -> WaveNetState:
 
 def prepare(weights: WaveNetWeights, *, backend: str = "auto") -> None:
     """Pack the weights now rather than in the first call of `generate`."""
-    if resolve(backend) == "cpu":
-        _packed(weights)
+    chosen = resolve(backend)
+    if chosen != "reference":
+        _packed(weights, chosen)
 
 
 def generate(
@@ -211,7 +212,8 @@ def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: 
     Returns one result a piece, in their order. The errors are those of `generate`, for whichever piece they concern.
     """
     streams = [_check_piece(weights.shape, piece) for piece in pieces]
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         return [_by_reference(weights, stream) for stream in streams]
     results, calls = [], []
     for (cond_FC, lpc_FK, pulse_NQ2, state, count), *rest in streams:
@@ -219,7 +221,7 @@ def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: 
         results.append(Generated(samples, codes, new))
         arrays = (new.signal, new.residual, new.output, new.queues_DR, samples, codes)
         calls.append((cond_FC, lpc_FK, pulse_NQ2, *rest, *arrays))
-    _packed(weights).generate_many(calls)
+    _packed(weights, chosen).generate_many(calls)
     return results
 
 
@@ -250,13 +252,14 @@ def teacher_forced(
         raise ValueError(f"codes_T must be a uint8 array of shape ({inputs.samples},)")
     if inputs.samples and int(codes_T.max()) >= shape.levels:
         raise ValueError(f"codes_T holds {int(codes_T.max())}, but there are {shape.levels} levels")
-    if resolve(backend) == "reference":
+    chosen = resolve(backend)
+    if chosen == "reference":
         run = reference.Run(weights, inputs.state)
         logits_TA = run.teacher_forced(inputs.cond_FC, inputs.lpc_FK, inputs.pulse_NQ2, codes_T)
         return Scored(logits_TA, run.samples(), _state(run))
     samples, logits_TA = np.empty(inputs.samples, np.float32), np.empty((inputs.samples, shape.levels), np.float32)
     new = inputs.state.copy()
-    _packed(weights).teacher_forced(
+    _packed(weights, chosen).teacher_forced(
         *(inputs.cond_FC, inputs.lpc_FK, inputs.pulse_NQ2, np.ascontiguousarray(codes_T)),
         *(new.signal, new.residual, new.output, new.queues_DR, samples, logits_TA),
     )
