@@ -7,6 +7,7 @@
 
 #include "../cuda/runtime.hpp"
 #include "cuda_layers.hpp"
+#include "cuda_wavenet.hpp"
 #ifdef DV_EMULATE
 #include "../cuda/emulation_demo.hpp"
 #include "../cuda/portable.cuh"
@@ -61,6 +62,7 @@ NB_MODULE(DV_MODULE, m) {
         "Why no device can be used; empty where one can.");
   m.def("device_info", &device_info);
   dv::bind_cuda_layers(m);
+  dv::bind_cuda_wavenet(m);
 #ifdef DV_EMULATE
   bind_emulation(m);
 #endif

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -16,20 +15,6 @@ namespace {
 constexpr int kInput = 0, kInputBias = 1, kPast = 2, kCurrent = 3, kResidual = 4, kResidualBias = 5,
               kSkip = 6, kBunch = 7, kBunchBias = 8, kDraw = 9, kOutput = 10, kOutputBias = 11,
               kLimits = 12, kTensors = 13;
-
-void check_range(const char* name, int64_t value, int64_t low, int64_t high) {
-  if (value < low || value > high)
-    throw std::invalid_argument(std::string("WaveNet ") + name + " is " + std::to_string(value) +
-                                ", expected " + std::to_string(low) + " to " +
-                                std::to_string(high));
-}
-
-void check_number(const char* name, double value, double low, double high) {
-  if (!(value >= low && value <= high))
-    throw std::invalid_argument(std::string("WaveNet ") + name + " is " + std::to_string(value) +
-                                ", expected " + std::to_string(low) + " to " +
-                                std::to_string(high));
-}
 
 std::vector<int64_t> tensor_sizes(const WaveNetSizes& z) {
   const int64_t R = z.residual, S = z.skip, H = z.head, L = z.layers(), N = z.bunch;
@@ -49,32 +34,6 @@ std::vector<int64_t> tensor_sizes(const WaveNetSizes& z) {
 }
 
 }  // namespace
-
-int64_t WaveNetSizes::past() const { return std::max({history, head_history, lpc_order}); }
-
-int64_t WaveNetSizes::dilation_sum() const {
-  return std::accumulate(dilations.begin(), dilations.end(), int64_t{0});
-}
-
-void WaveNetSizes::check() const {
-  check_range("hop", hop, 1, 4096);
-  check_range("bunch", bunch, 1, kMaxLayers);
-  if (hop % bunch != 0) throw std::invalid_argument("WaveNet bunch does not divide the hop");
-  check_range("number of layers", layers(), 1, kMaxLayers);
-  for (int64_t d : dilations) check_range("dilation", d, 1, 4096);
-  check_range("sum of dilations", dilation_sum(), 1, 65536);
-  check_range("residual", residual, 1, 512);
-  check_range("skip", skip, 1, 1024);
-  check_range("head", head, 1, 512);
-  check_range("levels", levels, 2, kMaxLevels);
-  check_range("history", history, 1, 256);
-  check_range("head_history", head_history, 1, 256);
-  check_range("harmonics", harmonics, 0, 64);
-  check_range("lpc_order", lpc_order, 0, kLeadIn);
-  check_number("pre_emphasis", pre_emphasis, 0.0, 0.99);
-  check_number("signal_gain", signal_gain, 1e-3, 1e3);
-  check_number("code_scale", code_scale, 1e-3, 1e3);
-}
 
 static void set_sizes(const WaveNetSizes& z, WaveNetModel* m) {
   m->hop = static_cast<int>(z.hop);
@@ -101,18 +60,6 @@ static void set_sizes(const WaveNetSizes& z, WaveNetModel* m) {
   m->code_scale = static_cast<float>(z.code_scale);
   m->mu = static_cast<float>(z.levels - 1);
   m->compress_scale = static_cast<float>(1.0 / std::log(static_cast<double>(z.levels)));
-}
-
-static std::vector<float> level_amplitudes(const WaveNetSizes& z) {
-  std::vector<float> amplitudes;
-  const double mu = static_cast<double>(z.levels - 1);
-  for (int64_t a = 0; a < z.levels; ++a) {
-    const double position = static_cast<double>(a) / mu * 2.0 - 1.0;
-    const double magnitude =
-        std::expm1(std::fabs(position) * std::log(static_cast<double>(z.levels))) / mu;
-    amplitudes.push_back(static_cast<float>(std::copysign(magnitude / z.code_scale, position)));
-  }
-  return amplitudes;
 }
 
 // The weights of one WaveNet in the layout of one instruction set.

@@ -16,6 +16,8 @@
 #define DV_KERNEL(most_threads) void
 #define DV_DEVICE inline
 #define DV_UNROLL
+#define DV_UNROLL_TWICE
+#define DV_ROLLED
 
 namespace dv::cuda {
 

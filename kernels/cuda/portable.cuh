@@ -50,6 +50,8 @@ struct Bfloat {
 #define DV_KERNEL(most_threads) __global__ void __launch_bounds__(most_threads)
 #define DV_DEVICE __device__ __forceinline__
 #define DV_UNROLL _Pragma("unroll")
+#define DV_UNROLL_TWICE _Pragma("unroll 2")
+#define DV_ROLLED _Pragma("unroll 1")  // where copies of the body would take too many registers
 
 namespace dv::cuda {
 

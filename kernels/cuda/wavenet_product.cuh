@@ -114,8 +114,7 @@ DV_DEVICE void product(const T* weights, int tiles, const Vectors& inputs, Start
     for (int vector = 0; vector < 2; ++vector) {
       const float* const x = vector == 0 ? inputs.first : inputs.second;
       const int count = vector == 0 ? inputs.first_chunks : inputs.second_chunks;
-#pragma unroll 2
-      for (int chunk = 0; chunk < count; ++chunk, at += kTile * kTile) {
+      DV_UNROLL_TWICE for (int chunk = 0; chunk < count; ++chunk, at += kTile * kTile) {
         const Float4 a = load4(at), b = load4(at + kWarp * 4);
         float value[4][kColumns];
         Operand<kColumns>::load(x, chunk, part, value);
