@@ -180,8 +180,8 @@ void run_qrnns(const std::vector<QrnnRun>& runs) {
     OnDevice b{to_device(run.candidate, stream), to_device(run.forget, stream),
                to_device(run.output, stream), to_device(run.cell, stream),
                Buffer<float>(run.y.size(), stream)};
-    sequences.push_back({b.candidate.get(), b.forget.get(), b.output.get(), b.cell.get(),
-                         b.y.get(), size_of(run.y, 0)});
+    sequences.push_back({b.candidate.get(), b.forget.get(), b.output.get(), b.cell.get(), b.y.get(),
+                         size_of(run.y, 0)});
     buffers.push_back(std::move(b));
   }
   cuda::run_qrnn(static_cast<int>(size_of(runs[0].cell, 0)), sequences, stream);

@@ -1,8 +1,7 @@
-#include "dense.hpp"
-
 #include <stdexcept>
 
-#include "activations.cuh"
+#include "dense.hpp"
+#include "math.cuh"
 #include "portable.cuh"
 
 namespace dv::cuda {
@@ -14,6 +13,12 @@ constexpr int kDepth = 16;  // inputs that lie in shared memory together
 constexpr int kPart = 4;    // rows and outputs of a thread
 constexpr int kPitch = kTile + 4;
 
+DV_DEVICE float activate(float x, int activation) {
+  if (activation == kRelu) return fmaxf(x, 0.0f);
+  if (activation == kTanh) return tanh_of(x);
+  return activation == kSigmoid ? sigmoid_of(x) : x;
+}
+
 struct AffineCall {
   AffineWeights layer;
   const float* x;
@@ -24,51 +29,61 @@ struct AffineCall {
   int output_tiles;
 };
 
-// Inputs `first`.. of a tap for the rows from `row0` on, as [depth][row].
-DV_DEVICE void load_inputs(const AffineCall& call, int64_t row0, int tap, int first, float* tile) {
+// Inputs first.. of the row that this thread copies (null outside x), as [depth][row].
+DV_DEVICE void load_inputs(const AffineWeights& layer, const float* x, int first, float* tile) {
   const int row = thread_index() / kPart, part = thread_index() % kPart * kPart;
-  const int64_t at = row0 + row - call.left + tap * call.dilation;
-  const bool inside = row0 + row < call.rows && at >= 0 && at < call.rows;
+  DV_UNROLL
   for (int i = part; i < part + kPart; ++i) {
     float value = 0.0f;
-    if (inside && first + i < call.layer.inputs) {
-      value = call.x[at * call.layer.inputs + first + i];
-      if (call.layer.bfloat) value = round_to_bfloat(value);
-    }
-    tile[i * kPitch + row] = value;
+    if (x != nullptr && first + i < layer.inputs) value = x[first + i];
+    tile[i * kPitch + row] = layer.bfloat ? round_to_bfloat(value) : value;
   }
 }
 
-// The weights of those inputs for the outputs from `output0` on, as [depth][output].
-DV_DEVICE void load_weights(const AffineWeights& layer, int output0, int tap, int first,
-                            float* tile) {
-  for (int i = thread_index(); i < kDepth * kTile; i += kThreads) {
-    const int depth = i / kTile, output = i % kTile;
-    const bool inside = first + depth < layer.inputs && output0 + output < layer.outputs;
-    const int64_t at = (int64_t{tap} * layer.inputs + first + depth) * layer.outputs + output0;
-    tile[depth * kPitch + output] = inside ? layer.weight[at + output] : 0.0f;
-  }
-}
-
-// sums += tile of inputs times tile of weights, for the 4 rows and 4 outputs of this thread.
-DV_DEVICE void multiply(const float* inputs, const float* weights, float (&sums)[kPart][kPart]) {
+// The weights [input][output] of inputs first.. for the outputs from `output0` on, as
+// [depth][output].
+DV_DEVICE void load_weights(const AffineWeights& layer, const float* weights, int output0,
+                            int first, float* tile) {
+  constexpr int kTogether = kThreads / kTile;
+  const int output = thread_index() % kTile;
+  const bool inside = output0 + output < layer.outputs;
   DV_UNROLL
+  for (int depth = thread_index() / kTile; depth < kDepth; depth += kTogether) {
+    const bool some = inside && first + depth < layer.inputs;
+    const int at = (first + depth) * layer.outputs + output0 + output;
+    tile[depth * kPitch + output] = some ? weights[at] : 0.0f;
+  }
+}
+
+// sums += inputs times weights, one depth after the other, for the 4 rows and 4 outputs of this
+// thread. Unrolled twice only: more would take registers that other blocks need.
+DV_DEVICE void multiply(const float* inputs, const float* weights, float (&sums)[kPart][kPart]) {
+  DV_UNROLL_TWICE
   for (int depth = 0; depth < kDepth; ++depth) {
     const Float4 x = *reinterpret_cast<const Float4*>(inputs + depth * kPitch);
     const Float4 w = *reinterpret_cast<const Float4*>(weights + depth * kPitch);
     DV_UNROLL
-    for (int i = 0; i < kPart; ++i)
+    for (int i = 0; i < kPart; ++i) {
       DV_UNROLL
       for (int j = 0; j < kPart; ++j) sums[i][j] = fused(x.x[i], w.x[j], sums[i][j]);
+    }
   }
 }
 
-DV_DEVICE void store(const AffineCall& call, int64_t row, int output, float sum) {
-  if (row >= call.rows || output >= call.layer.outputs) return;
-  if (call.layer.bias != nullptr) sum += call.layer.bias[output];
-  const int64_t at = row * call.layer.outputs + output;
-  const float value = activate(sum, call.activation);
-  call.y[at] = call.add != nullptr ? call.add[at] + value : value;
+// Finishes and stores the sums of a block, which lie as [row][output] in shared memory, so that
+// neighbouring threads write neighbouring outputs.
+DV_DEVICE void store(const AffineCall& call, const float* sums, int64_t row0, int output0) {
+  DV_ROLLED
+  for (int i = thread_index(); i < kTile * kTile; i += kThreads) {
+    const int64_t row = row0 + i / kTile;
+    const int output = output0 + i % kTile;
+    if (row >= call.rows || output >= call.layer.outputs) continue;
+    float sum = sums[i / kTile * kPitch + i % kTile];
+    if (call.layer.bias != nullptr) sum += call.layer.bias[output];
+    const int64_t at = row * call.layer.outputs + output;
+    const float value = activate(sum, call.activation);
+    call.y[at] = call.add != nullptr ? call.add[at] + value : value;
+  }
 }
 
 DV_KERNEL(kThreads) affine_kernel(AffineCall call) {
@@ -79,19 +94,30 @@ DV_KERNEL(kThreads) affine_kernel(AffineCall call) {
   const int row = thread_index() / (kTile / kPart) * kPart;
   const int output = thread_index() % (kTile / kPart) * kPart;
   float sums[kPart][kPart] = {};
+  DV_ROLLED
   for (int tap = 0; tap < call.layer.taps; ++tap) {
+    const int64_t copied = row0 + thread_index() / kPart;  // the row that this thread copies
+    const int64_t from = copied - call.left + tap * call.dilation;
+    const bool inside = copied < call.rows && from >= 0 && from < call.rows;
+    const float* const x = inside ? call.x + from * call.layer.inputs : nullptr;
+    const float* const of_tap =
+        call.layer.weight + int64_t{tap} * call.layer.inputs * call.layer.outputs;
+    DV_ROLLED
     for (int first = 0; first < call.layer.inputs; first += kDepth) {
-      load_inputs(call, row0, tap, first, inputs);
-      load_weights(call.layer, output0, tap, first, weights);
+      load_inputs(call.layer, x, first, inputs);
+      load_weights(call.layer, of_tap, output0, first, weights);
       block_barrier();
       multiply(inputs + row, weights + output, sums);
       block_barrier();  // before the tiles are written again
     }
   }
   DV_UNROLL
-  for (int i = 0; i < kPart; ++i)
+  for (int i = 0; i < kPart; ++i) {
     DV_UNROLL
-    for (int j = 0; j < kPart; ++j) store(call, row0 + row + i, output0 + output + j, sums[i][j]);
+    for (int j = 0; j < kPart; ++j) inputs[(row + i) * kPitch + output + j] = sums[i][j];
+  }
+  block_barrier();
+  store(call, inputs, row0, output0);
 }
 
 struct NormCall {
@@ -135,10 +161,10 @@ DV_KERNEL(kThreads) elementary_kernel(ElementaryCall call) {
   for (int64_t i = int64_t{block_index()} * thread_count() + thread_index(); i < call.count;
        i += step) {
     const float x = call.x[i];
-    call.y[i] = call.function == 0   ? tanhf(x)
-                : call.function == 1 ? sigmoid(x)
-                : call.function == 2 ? expf(x)
-                                     : logf(x);
+    call.y[i] = call.function == 0   ? tanh_of(x)
+                : call.function == 1 ? sigmoid_of(x)
+                : call.function == 2 ? exp_of(x)
+                                     : log_of(x);
   }
 }
 
@@ -158,9 +184,9 @@ void affine(const AffineWeights& layer, const float* x, int64_t rows, int64_t le
   const int blocks = blocks_for(rows, kTile);
   if (blocks > INT32_MAX / output_tiles)
     throw std::runtime_error("CUDA: a layer has more rows than a launch can");
-  constexpr int kShared = 2 * kDepth * kPitch * static_cast<int>(sizeof(float));
-  const AffineCall call{layer,      x,   rows, left,        dilation,
-                        activation, add, y,    output_tiles};
+  constexpr int kShared = kTile * kPitch * static_cast<int>(sizeof(float));
+  static_assert(2 * kDepth <= kTile, "the sums take the place of the inputs and the weights");
+  const AffineCall call{layer, x, rows, left, dilation, activation, add, y, output_tiles};
   launch(affine_kernel, Grid{blocks * output_tiles, 1, kThreads, kShared}, stream, call);
 }
 

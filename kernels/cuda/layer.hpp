@@ -12,8 +12,8 @@ class DeviceLayer {
  public:
   // weight [outputs, taps, inputs], bias [outputs] or null; all sizes at least 1. With `bfloat`,
   // weights and inputs are rounded to bfloat16 and summed in float32.
-  DeviceLayer(const float* weight, const float* bias, int64_t outputs, int64_t taps,
-              int64_t inputs, bool bfloat);
+  DeviceLayer(const float* weight, const float* bias, int64_t outputs, int64_t taps, int64_t inputs,
+              bool bfloat);
 
   const AffineWeights& weights() const { return weights_; }
 

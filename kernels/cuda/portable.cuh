@@ -47,7 +47,7 @@ struct Bfloat {
 #include <stdexcept>
 #include <string>
 
-#define DV_KERNEL(most_threads) __global__ void __launch_bounds__(most_threads)
+#define DV_KERNEL(most_threads) __global__ void __launch_bounds__(most_threads, 1)
 #define DV_DEVICE __device__ __forceinline__
 #define DV_UNROLL _Pragma("unroll")
 #define DV_UNROLL_TWICE _Pragma("unroll 2")

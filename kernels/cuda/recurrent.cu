@@ -1,11 +1,10 @@
-#include "recurrent.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "activations.cuh"
+#include "math.cuh"
 #include "portable.cuh"
+#include "recurrent.hpp"
 
 namespace dv::cuda {
 namespace {
@@ -44,10 +43,10 @@ DV_DEVICE void add_quad(const Float4 (&weights)[3], const float* states, int pit
   for (int b = 0; b < kSequences; ++b) {
     const Float4 h = *reinterpret_cast<const Float4*>(states + b * pitch);
     DV_UNROLL
-    for (int gate = 0; gate < 3; ++gate)
+    for (int gate = 0; gate < 3; ++gate) {
       DV_UNROLL
-      for (int i = 0; i < 4; ++i)
-        sums[gate][b] = fused(weights[gate].x[i], h.x[i], sums[gate][b]);
+      for (int i = 0; i < 4; ++i) sums[gate][b] = fused(weights[gate].x[i], h.x[i], sums[gate][b]);
+    }
   }
 }
 
@@ -55,6 +54,7 @@ DV_DEVICE void add_quad(const Float4 (&weights)[3], const float* states, int pit
 template <int kSequences>
 DV_DEVICE void add_quads(const GruPlan& plan, const Float4* weights, int first, int last,
                          const float* states, float (&sums)[3][kSequences]) {
+  DV_ROLLED
   for (int q = first; q < last; ++q) {
     const Float4* const at = weights + (q - first) * 3 * plan.threads;
     const Float4 quad[3] = {at[0], at[plan.threads], at[2 * plan.threads]};
@@ -65,11 +65,14 @@ DV_DEVICE void add_quads(const GruPlan& plan, const Float4* weights, int first, 
 // The sum over the lanes of a unit, in all of them.
 template <int kSequences>
 DV_DEVICE void add_lanes(int lanes, float (&sums)[3][kSequences]) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2)
+  DV_ROLLED
+  for (int mask = lanes / 2; mask > 0; mask /= 2) {
     DV_UNROLL
-    for (int gate = 0; gate < 3; ++gate)
+    for (int gate = 0; gate < 3; ++gate) {
       DV_UNROLL
       for (int b = 0; b < kSequences; ++b) sums[gate][b] += shuffle_xor(sums[gate][b], mask);
+    }
+  }
 }
 
 // What the inputs give to the three gates of a unit.
@@ -85,7 +88,8 @@ DV_DEVICE Given given_to(const GruSequence& s, int hidden, int unit, int64_t row
 // A step of all units of a block for up to kSequences sequences. Lane b of a unit computes the new
 // state of sequence b and sends it to every block of the cluster.
 template <int kQuads, int kSequences>
-DV_KERNEL(kThreads) gru_kernel(GruCall call) {
+DV_KERNEL(kThreads)
+gru_kernel(GruCall call) {
   const GruPlan& plan = call.plan;
   const int rank = cluster_rank(), blocks = plan.cluster, hidden = plan.hidden;
   const GruGroup& group = call.groups[block_index() / blocks];
@@ -102,24 +106,29 @@ DV_KERNEL(kThreads) gru_kernel(GruCall call) {
 
   Float4 weights[kQuads][3];
   DV_UNROLL
-  for (int q = 0; q < kQuads; ++q)
+  for (int q = 0; q < kQuads; ++q) {
     DV_UNROLL
     for (int gate = 0; gate < 3; ++gate)
       weights[q][gate] = q < plan.quads ? all[(q * 3 + gate) * plan.threads] : Float4{};
+  }
+  DV_ROLLED
   for (int i = 0; i < 3 * plan.shared; ++i)
     kept[i * plan.threads + thread_index()] = all[(3 * kQuads + i) * plan.threads];
+  DV_ROLLED
   for (int i = thread_index(); i < 2 * kSequences * pitch; i += plan.threads)
     states_of<kSequences>(plan, 0, 0)[i] = 0.0f;
   block_barrier();
-  for (int b = 0; b < group.count; ++b)
-    for (int k = thread_index(); k < hidden; k += plan.threads)
-      states_of<kSequences>(plan, 0, b)[k] = group.sequences[b].state[k];
+  for (int b = 0; b < group.count; ++b) DV_ROLLED
+  for (int k = thread_index(); k < hidden; k += plan.threads)
+    states_of<kSequences>(plan, 0, b)[k] = group.sequences[b].state[k];
   cluster_barrier();  // no block may write the states of one that has yet to clear them
 
+  DV_ROLLED
   for (int64_t step = 0; step < group.longest; ++step) {
     const float* const states = states_of<kSequences>(plan, step, 0) + 4 * lane;
     const bool active = owner && step < mine.rows;
     const int64_t row = mine.reverse != 0 ? mine.rows - 1 - step : step;
+    DV_ROLLED
     for (int pass = 0; pass < plan.passes; ++pass) {
       const int of_block = pass * held + slot, unit = rank * plan.units + of_block;
       const bool live = of_block < plan.units && unit < hidden;
@@ -146,13 +155,14 @@ DV_KERNEL(kThreads) gru_kernel(GruCall call) {
       }
       float h = states_of<kSequences>(plan, step, lane)[unit];
       if (active) {
-        r = sigmoid(given.r + (r + bias[unit]));
-        z = sigmoid(given.z + (z + bias[hidden + unit]));
-        n = tanhf(given.n + r * (n + bias[2 * hidden + unit]));
+        r = sigmoid_of(given.r + (r + bias[unit]));
+        z = sigmoid_of(given.z + (z + bias[hidden + unit]));
+        n = tanh_of(given.n + r * (n + bias[2 * hidden + unit]));
         h = (1.0f - z) * n + z * h;
         mine.y[row * hidden + unit] = h;
       }
       float* const next = states_of<kSequences>(plan, step + 1, lane) + unit;
+      DV_ROLLED
       for (int to = 0; to < blocks; ++to) *remote(next, to) = h;
     }
     if (blocks == 1) {
@@ -162,18 +172,20 @@ DV_KERNEL(kThreads) gru_kernel(GruCall call) {
     }
   }
   if (rank != 0) return;
-  for (int b = 0; b < group.count; ++b)
-    for (int k = thread_index(); k < hidden; k += plan.threads)
-      group.sequences[b].state[k] = states_of<kSequences>(plan, group.longest, b)[k];
+  for (int b = 0; b < group.count; ++b) DV_ROLLED
+  for (int k = thread_index(); k < hidden; k += plan.threads)
+    group.sequences[b].state[k] = states_of<kSequences>(plan, group.longest, b)[k];
 }
 
 using GruKernel = void (*)(GruCall);
 
 template <int kSequences>
 GruKernel gru_for(int quads) {
-  return quads == 2   ? gru_kernel<2, kSequences>
-         : quads == 4 ? gru_kernel<4, kSequences>
-                      : gru_kernel<6, kSequences>;
+  return quads == 2                     ? gru_kernel<2, kSequences>
+         : quads == 4                   ? gru_kernel<4, kSequences>
+         : gru_kernel < kSequences == 1 ? 6
+                                        : 4,
+         kSequences > ;
 }
 
 struct QrnnCall {
@@ -225,17 +237,18 @@ GruPlan spread(int hidden, int cluster) {
   plan.passes = (plan.units + held - 1) / held;
   plan.quads = (hidden + 4 * plan.lanes - 1) / (4 * plan.lanes);
   plan.resident = plan.quads <= 2 ? 2 : plan.quads <= 4 ? 4 : 6;
-  plan.padded = 4 * plan.lanes * std::max(plan.quads, plan.resident);
   return plan;
 }
 
 // Fills in what depends on how many sequences run side by side.
 GruPlan with_sequences(GruPlan plan, int sequences, int shared_bytes) {
+  if (sequences > 1) plan.resident = std::min(plan.resident, 4);  // their sums take registers too
+  plan.padded = 4 * plan.lanes * std::max(plan.quads, plan.resident);
   const int of_a_quad = 12 * plan.threads * kFloat;
   const int states = 2 * sequences * plan.padded * kFloat;
   plan.sequences = sequences;
-  plan.shared = std::clamp((shared_bytes - states) / of_a_quad, 0,
-                           std::max(0, plan.quads - plan.resident));
+  plan.shared =
+      std::clamp((shared_bytes - states) / of_a_quad, 0, std::max(0, plan.quads - plan.resident));
   plan.shared_bytes = states + plan.shared * of_a_quad;
   return plan;
 }
@@ -243,7 +256,8 @@ GruPlan with_sequences(GruPlan plan, int sequences, int shared_bytes) {
 }  // namespace
 
 GruPlan plan_gru(int hidden, int64_t sequences, const DeviceInfo& device) {
-  const int most = device.shared_bytes / (2 * kFloat) - 4 * kWarp * 6;
+  constexpr int kMostPadding = 4 * kWarp * 6;
+  const int most = device.shared_bytes / (2 * kFloat) - kMostPadding;
   if (hidden > most)
     throw std::invalid_argument("a GRU of " + std::to_string(hidden) + " units: " + device.name +
                                 " runs up to " + std::to_string(most));
@@ -253,7 +267,7 @@ GruPlan plan_gru(int hidden, int64_t sequences, const DeviceInfo& device) {
          (plan.passes > 1 || plan.quads > plan.resident))
     plan = spread(hidden, 2 * plan.cluster);
   const bool many = sequences > 1 && plan.lanes >= kMostSequences &&
-                    2 * kMostSequences * plan.padded * kFloat <= device.shared_bytes;
+                    2 * kMostSequences * (hidden + kMostPadding) * kFloat <= device.shared_bytes;
   return with_sequences(plan, many ? kMostSequences : 1, device.shared_bytes);
 }
 
@@ -289,8 +303,8 @@ void run_gru(const GruPlan& plan, const std::vector<GruSequence>& sequences, Str
   }
   if (groups.empty() || plan.hidden == 0) return;
   const Buffer<GruGroup> on_device(groups.data(), groups.size(), stream);
-  const auto kernel = plan.sequences == 1 ? gru_for<1>(plan.resident)
-                                          : gru_for<kMostSequences>(plan.resident);
+  const auto kernel =
+      plan.sequences == 1 ? gru_for<1>(plan.resident) : gru_for<kMostSequences>(plan.resident);
   const Grid grid{static_cast<int>(groups.size()) * plan.cluster, plan.cluster, plan.threads,
                   plan.shared_bytes};
   launch(kernel, grid, stream, GruCall{plan, on_device.get()});

@@ -15,11 +15,11 @@ using StreamHandle = void*;  // a cudaStream_t
 
 struct DeviceInfo {
   std::string name;
-  int major, minor;          // compute capability
+  int major, minor;  // compute capability
   int multiprocessors;
-  int shared_bytes;          // that one block may ask for
+  int shared_bytes;  // that one block may ask for
   int64_t memory_bytes;
-  bool clusters;             // thread-block clusters with distributed shared memory
+  bool clusters;  // thread-block clusters with distributed shared memory
 };
 
 // Why no device can be used; empty where one can.

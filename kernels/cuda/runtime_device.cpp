@@ -80,7 +80,8 @@ StreamHandle thread_stream() {
       uint64_t keep = UINT64_MAX;  // or the pool would give its memory back at every wait
       check(cudaGetDevice(&device), "finding the device");
       check(cudaDeviceGetDefaultMemPool(&pool, device), "finding its memory");
-      check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "keeping memory");
+      check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+            "keeping memory");
     }
   };
   // Never destroyed: a buffer may be released by another thread after this one has ended.
@@ -112,8 +113,6 @@ void fill_zero(void* device, size_t bytes, StreamHandle stream) {
   check(cudaMemsetAsync(device, 0, bytes, native(stream)), "clearing memory");
 }
 
-void wait(StreamHandle stream) {
-  check(cudaStreamSynchronize(native(stream)), "running a kernel");
-}
+void wait(StreamHandle stream) { check(cudaStreamSynchronize(native(stream)), "running a kernel"); }
 
 }  // namespace dv::cuda

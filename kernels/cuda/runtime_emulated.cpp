@@ -1,14 +1,16 @@
 // The emulated twin of runtime_device.cpp: the device is this process, its memory the host's.
 //
 // New memory is filled with the bits of a NaN, so that a kernel that reads what nobody wrote shows
-// it, and every array has a block of its own, so that AddressSanitizer sees most of whatever leaves it.
+// it, and every array has a block of its own, so that AddressSanitizer sees most of whatever leaves
+// it.
+#include "runtime_emulated.hpp"
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
 
 #include "runtime.hpp"
-#include "runtime_emulated.hpp"
 
 namespace dv::cuda {
 namespace {
@@ -18,7 +20,7 @@ DeviceInfo described(int capability) {
                      : capability == 80 ? 166912
                      : capability > 80  ? 101376
                                         : 65536;
-  return DeviceInfo{"emulated", capability / 10,     capability % 10, 4,
+  return DeviceInfo{"emulated", capability / 10,  capability % 10, 4,
                     shared,     int64_t{1} << 34, capability >= 90};
 }
 
