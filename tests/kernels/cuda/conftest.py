@@ -1,0 +1,29 @@
+"""Fixtures for the CUDA kernels, which run emulated unless DEEPVOICE_CUDA_TESTS=device asks for a real device."""
+
+import importlib
+import os
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from deepvoice.kernels.cuda import EMULATION_ENVIRONMENT
+
+ON_DEVICE = os.environ.get("DEEPVOICE_CUDA_TESTS") == "device"
+SCHEDULES = [("forward", 0), ("reverse", 0), ("random", 1), ("random", 2)]
+
+
+@pytest.fixture(autouse=True)
+def emulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Backend "cuda" is the emulated one in these tests."""
+    if not ON_DEVICE:
+        monkeypatch.setenv(EMULATION_ENVIRONMENT, "1")
+
+
+@pytest.fixture
+def emulated() -> Iterator[ModuleType]:
+    """Return the emulated extension; its schedule and its capability are put back afterwards."""
+    module = importlib.import_module("deepvoice.kernels._cuda_emulated")
+    yield module
+    module.set_schedule("forward")
+    module.set_capability(90)
