@@ -33,8 +33,9 @@ constexpr int kInterfaceVersion = 3;  // INTERFACE_VERSION of kernels/_dispatch.
 void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
               In<1> temperature, float floor, Out<1> signal, Out<1> residual, Out<1> output,
               Out<2> queues, Out<1> samples, CodesOut codes) {
-  const auto run = dv::checked_stream<dv::WaveNetRun>(net, cond, lpc, pulse, uniforms, temperature, floor,
-                                            signal, residual, output, queues, samples, codes);
+  const auto run =
+      dv::checked_stream<dv::WaveNetRun>(net, cond, lpc, pulse, uniforms, temperature, floor,
+                                         signal, residual, output, queues, samples, codes);
   const nb::gil_scoped_release unlocked;
   net.run({run});
 }
@@ -74,7 +75,7 @@ void teacher_forced(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, CodesI
                     Out<1> signal, Out<1> residual, Out<1> output, Out<2> queues, Out<1> samples,
                     Out<2> logits) {
   const auto run = dv::checked_given<dv::WaveNetRun>(net, cond, lpc, pulse, codes, signal, residual,
-                                               output, queues, samples, logits);
+                                                     output, queues, samples, logits);
   const nb::gil_scoped_release unlocked;
   net.run({run});
 }

@@ -12,8 +12,8 @@ namespace {
 using Net = cuda::WaveNet;
 using cuda::HostPiece;
 
-// A stream is a tuple of the arguments of _cpu.WaveNet.generate. In place of the uniforms it may have
-// a tuple of seed, sentence and number of the first sample: then the kernel draws them itself.
+// A stream is a tuple of the arguments of _cpu.WaveNet.generate. In place of the uniforms it may
+// have a tuple of seed, sentence and number of the first sample: then the kernel draws them itself.
 HostPiece piece_of(const Net& net, const nb::tuple& s) {
   if (s.size() != 12) throw std::invalid_argument("a stream must be a tuple of 12 arguments");
   auto cond = nb::cast<In<2>>(s[0], false);
@@ -60,8 +60,7 @@ void teacher_forced(Net& net, In<2> cond, In<2> lpc, In<2> pulse, CodesIn codes,
   net.run({piece});
 }
 
-void wish(Net& net, int columns, int cluster, int groups, int threads, int shared_bytes,
-          int omit) {
+void wish(Net& net, int columns, int cluster, int groups, int threads, int shared_bytes, int omit) {
   net.wish({columns, cluster, groups, threads, shared_bytes}, omit);
 }
 

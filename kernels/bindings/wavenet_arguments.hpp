@@ -21,18 +21,17 @@ using CodesOut = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu
 
 // Checks every size, then makes a network of the tensors.
 template <class Net>
-void make_wavenet(Net* self, int64_t hop, int64_t bunch,
-                  const std::vector<int64_t>& dilations, int64_t residual, int64_t skip,
-                  int64_t head, int64_t levels, int64_t history, int64_t head_history,
-                  int64_t harmonics, int64_t lpc_order, double pre_emphasis, double signal_gain,
-                  double code_scale, In<2> input_weight, In<1> input_bias, In<3> past_weight,
-                  In<3> current_weight, In<3> residual_weight, In<2> residual_bias,
-                  In<3> skip_weight, In<2> bunch_weight, In<1> bunch_bias, In<3> draw_weight,
-                  In<2> output_weight, In<1> output_bias, const std::optional<In<1>>& limits,
-                  int precision) {
+void make_wavenet(Net* self, int64_t hop, int64_t bunch, const std::vector<int64_t>& dilations,
+                  int64_t residual, int64_t skip, int64_t head, int64_t levels, int64_t history,
+                  int64_t head_history, int64_t harmonics, int64_t lpc_order, double pre_emphasis,
+                  double signal_gain, double code_scale, In<2> input_weight, In<1> input_bias,
+                  In<3> past_weight, In<3> current_weight, In<3> residual_weight,
+                  In<2> residual_bias, In<3> skip_weight, In<2> bunch_weight, In<1> bunch_bias,
+                  In<3> draw_weight, In<2> output_weight, In<1> output_bias,
+                  const std::optional<In<1>>& limits, int precision) {
   const WaveNetSizes z{hop,       bunch,        dilations,   residual,     skip,
-                           head,      levels,       history,     head_history, harmonics,
-                           lpc_order, pre_emphasis, signal_gain, code_scale};
+                       head,      levels,       history,     head_history, harmonics,
+                       lpc_order, pre_emphasis, signal_gain, code_scale};
   z.check();  // before any product of sizes
   const int64_t R = residual, S = skip, H = head, L = z.layers(), N = bunch;
   check_shape("input_weight", input_weight, {R, 3 * history + 2 * harmonics});
@@ -51,18 +50,18 @@ void make_wavenet(Net* self, int64_t hop, int64_t bunch,
   if (precision < 0 || precision > 2)
     throw std::invalid_argument("WaveNet precision must be 0, 1 or 2");
   const WaveNetTensors tensors{input_weight.data(),
-                                   input_bias.data(),
-                                   past_weight.data(),
-                                   current_weight.data(),
-                                   residual_weight.data(),
-                                   residual_bias.data(),
-                                   skip_weight.data(),
-                                   bunch_weight.data(),
-                                   bunch_bias.data(),
-                                   draw_weight.data(),
-                                   output_weight.data(),
-                                   output_bias.data(),
-                                   limits.has_value() ? limits->data() : nullptr};
+                               input_bias.data(),
+                               past_weight.data(),
+                               current_weight.data(),
+                               residual_weight.data(),
+                               residual_bias.data(),
+                               skip_weight.data(),
+                               bunch_weight.data(),
+                               bunch_bias.data(),
+                               draw_weight.data(),
+                               output_weight.data(),
+                               output_bias.data(),
+                               limits.has_value() ? limits->data() : nullptr};
   new (self) Net(z, tensors, static_cast<Precision>(precision));
 }
 
@@ -70,20 +69,19 @@ template <class Net>
 void bind_constructor(nb::class_<Net>& c) {
   using nb::literals::operator""_a;
   c.def("__init__", &make_wavenet<Net>, nb::kw_only(), "hop"_a, "bunch"_a, "dilations"_a,
-           "residual"_a, "skip"_a, "head"_a, "levels"_a, "history"_a, "head_history"_a,
-           "harmonics"_a, "lpc_order"_a, "pre_emphasis"_a, "signal_gain"_a, "code_scale"_a,
-           "input_weight"_a.noconvert(), "input_bias"_a.noconvert(), "past_weight"_a.noconvert(),
-           "current_weight"_a.noconvert(), "residual_weight"_a.noconvert(),
-           "residual_bias"_a.noconvert(), "skip_weight"_a.noconvert(), "bunch_weight"_a.noconvert(),
-           "bunch_bias"_a.noconvert(), "draw_weight"_a.noconvert(), "output_weight"_a.noconvert(),
-           "output_bias"_a.noconvert(), "limits"_a.noconvert().none(), "precision"_a);
+        "residual"_a, "skip"_a, "head"_a, "levels"_a, "history"_a, "head_history"_a, "harmonics"_a,
+        "lpc_order"_a, "pre_emphasis"_a, "signal_gain"_a, "code_scale"_a,
+        "input_weight"_a.noconvert(), "input_bias"_a.noconvert(), "past_weight"_a.noconvert(),
+        "current_weight"_a.noconvert(), "residual_weight"_a.noconvert(),
+        "residual_bias"_a.noconvert(), "skip_weight"_a.noconvert(), "bunch_weight"_a.noconvert(),
+        "bunch_bias"_a.noconvert(), "draw_weight"_a.noconvert(), "output_weight"_a.noconvert(),
+        "output_bias"_a.noconvert(), "limits"_a.noconvert().none(), "precision"_a);
 }
 
 // The inputs and the state, checked, that both runs share.
 template <class Run, class Net>
-Run checked_run(const Net& net, const In<2>& cond, const In<2>& lpc,
-                           const In<2>& pulse, Out<1>& signal, Out<1>& residual, Out<1>& output,
-                           Out<2>& queues, Out<1>& samples) {
+Run checked_run(const Net& net, const In<2>& cond, const In<2>& lpc, const In<2>& pulse,
+                Out<1>& signal, Out<1>& residual, Out<1>& output, Out<2>& queues, Out<1>& samples) {
   const WaveNetSizes& z = net.sizes();
   Run run{};
   run.frames = size_of(cond, 0);
@@ -107,12 +105,10 @@ Run checked_run(const Net& net, const In<2>& cond, const In<2>& lpc,
 }
 
 template <class Run, class Net>
-Run checked_stream(const Net& net, const In<2>& cond, const In<2>& lpc,
-                              const In<2>& pulse, const In<1>& uniforms, const In<1>& temperature,
-                              float floor, Out<1> signal, Out<1> residual, Out<1> output,
-                              Out<2> queues, Out<1> samples, CodesOut codes) {
-  Run run =
-      checked_run<Run>(net, cond, lpc, pulse, signal, residual, output, queues, samples);
+Run checked_stream(const Net& net, const In<2>& cond, const In<2>& lpc, const In<2>& pulse,
+                   const In<1>& uniforms, const In<1>& temperature, float floor, Out<1> signal,
+                   Out<1> residual, Out<1> output, Out<2> queues, Out<1> samples, CodesOut codes) {
+  Run run = checked_run<Run>(net, cond, lpc, pulse, signal, residual, output, queues, samples);
   check_shape("uniforms_T", uniforms, {size_of(samples, 0)});
   check_shape("temperature_F", temperature, {run.frames});
   check_shape("codes", codes, {size_of(samples, 0)});
@@ -128,8 +124,7 @@ template <class Run, class Net>
 Run checked_given(const Net& net, const In<2>& cond, const In<2>& lpc, const In<2>& pulse,
                   const CodesIn& codes, Out<1>& signal, Out<1>& residual, Out<1>& output,
                   Out<2>& queues, Out<1>& samples, Out<2>& logits) {
-  Run run =
-      checked_run<Run>(net, cond, lpc, pulse, signal, residual, output, queues, samples);
+  Run run = checked_run<Run>(net, cond, lpc, pulse, signal, residual, output, queues, samples);
   check_shape("codes", codes, {size_of(samples, 0)});
   check_shape("logits", logits, {size_of(samples, 0), net.sizes().levels});
   const uint8_t* const end = codes.data() + size_of(samples, 0);

@@ -1,6 +1,4 @@
 // Runs kernels on fibres; see emulation.hpp. One launch at a time, one cluster after the other.
-#include "portable.cuh"
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "portable.cuh"
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -167,8 +167,8 @@ class Cluster {
 
 Cluster* active = nullptr;
 
-Cluster::Cluster(const std::function<void()>& kernel, const Grid& grid, int first_block, Order order,
-                 uint64_t seed, Stacks* stacks)
+Cluster::Cluster(const std::function<void()>& kernel, const Grid& grid, int first_block,
+                 Order order, uint64_t seed, Stacks* stacks)
     : kernel_(kernel), grid_(grid), order_(order), random_(seed) {
   const int threads = grid.threads * grid.cluster;
   fibres_.resize(static_cast<size_t>(threads));
@@ -188,8 +188,13 @@ Cluster::Cluster(const std::function<void()>& kernel, const Grid& grid, int firs
   for (int t = 0; t < threads; ++t) {
     Fibre& f = fibres_[static_cast<size_t>(t)];
     const int rank = t / grid.threads;
-    f.place = {t % grid.threads, grid.threads, first_block + rank, grid.blocks,
-               rank,             grid.cluster, blocks_[static_cast<size_t>(rank)].start};
+    f.place = {t % grid.threads,
+               grid.threads,
+               first_block + rank,
+               grid.blocks,
+               rank,
+               grid.cluster,
+               blocks_[static_cast<size_t>(rank)].start};
     f.warp = t / kWarp;
     f.context.start(stacks->get(static_cast<size_t>(t)), kStackBytes, &Cluster::entry);
     ready_.push_back(&f);
@@ -314,8 +319,7 @@ void* Cluster::remote_memory(void* mine, int rank) {
     fail("remote memory: " + name() + " asks for rank " + std::to_string(rank) + " of " +
          std::to_string(grid_.cluster) + ", or for what is no shared memory");
   const Block& other = blocks_[static_cast<size_t>(rank)];
-  if (other.running == 0)
-    fail("remote memory: " + name() + " asks for a block that has ended");
+  if (other.running == 0) fail("remote memory: " + name() + " asks for a block that has ended");
   return other.start + (address - own.start);
 }
 

@@ -1,11 +1,11 @@
 // The emulated twin of portable.cuh: a launch runs here, every thread of a cluster a fibre of its
-// own. Only barriers and shuffles switch between fibres, and the schedule decides who goes on first:
-// threads in order, in reverse, or at random. A kernel that depends on the order (a race, a missing
-// barrier) gives something else under another schedule.
+// own. Only barriers and shuffles switch between fibres, and the schedule decides who goes on
+// first: threads in order, in reverse, or at random. A kernel that depends on the order (a race, a
+// missing barrier) gives something else under another schedule.
 //
-// It is stricter than a device: shared memory begins as NaN and has guards behind it; a barrier that
-// some thread never reaches, lanes that meet in different operations, and the shared memory of a
-// block that has ended are errors, thrown by `launch` as std::runtime_error.
+// It is stricter than a device: shared memory begins as NaN and has guards behind it; a barrier
+// that some thread never reaches, lanes that meet in different operations, and the shared memory of
+// a block that has ended are errors, thrown by `launch` as std::runtime_error.
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,7 @@
-#include "emulation_demo.hpp"
-
 #include <map>
 #include <stdexcept>
 
+#include "emulation_demo.hpp"
 #include "portable.cuh"
 
 namespace dv::cuda {
@@ -87,10 +86,15 @@ DV_KERNEL(1024) ended(Demo d) {
 
 std::vector<float> emulation_demo(const std::string& name, int blocks, int cluster, int threads,
                                   bool omit) {
-  static const std::map<std::string, void (*)(Demo)> kernels = {
-      {"neighbours", neighbours}, {"ring", ring},   {"warp_sum", warp_sum},
-      {"scan", scan},             {"named", named}, {"deadlock", deadlock},
-      {"mixed", mixed},           {"overrun", overrun}, {"ended", ended}};
+  static const std::map<std::string, void (*)(Demo)> kernels = {{"neighbours", neighbours},
+                                                                {"ring", ring},
+                                                                {"warp_sum", warp_sum},
+                                                                {"scan", scan},
+                                                                {"named", named},
+                                                                {"deadlock", deadlock},
+                                                                {"mixed", mixed},
+                                                                {"overrun", overrun},
+                                                                {"ended", ended}};
   const auto found = kernels.find(name);
   if (found == kernels.end()) throw std::invalid_argument("no demonstration is called " + name);
   std::vector<float> out(static_cast<size_t>(blocks) * static_cast<size_t>(threads), -1.0f);

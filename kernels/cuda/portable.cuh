@@ -2,9 +2,9 @@
 // shared memory, clusters, number formats, launches. Everything else in this folder is plain C++ on
 // top of it, so that the same sources run on a device and, against emulation.hpp, on any machine.
 //
-// A kernel is `DV_KERNEL(most_threads) name(Arguments)` with one argument that can be copied byte by
-// byte; all its shared memory is the block's dynamic one, from `shared_memory()`; blocks have whole
-// warps and every lane of a warp takes part in a shuffle.
+// A kernel is `DV_KERNEL(most_threads) name(Arguments)` with one argument that can be copied byte
+// by byte; all its shared memory is the block's dynamic one, from `shared_memory()`; blocks have
+// whole warps and every lane of a warp takes part in a shuffle.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-#include "wavenet_kernel.hpp"
-
 #include <stdexcept>
 
+#include "wavenet_kernel.hpp"
 #include "wavenet_worker.cuh"
 
 namespace dv::cuda {

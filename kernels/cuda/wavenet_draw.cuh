@@ -9,8 +9,9 @@ namespace dv::cuda {
 constexpr int kLaneLevels = 8;  // neighbouring levels of a lane
 constexpr float kSignalLimit = 2.0f;
 
-// Number `index` of the generator of deepvoice.rendering.uniforms: Philox4x64 with ten rounds, keyed
-// by seed and sentence; a block of the counter gives eight numbers, the lower half of a word first.
+// Number `index` of the generator of deepvoice.rendering.uniforms: Philox4x64 with ten rounds,
+// keyed by seed and sentence; a block of the counter gives eight numbers, the lower half of a word
+// first.
 DV_DEVICE float random_uniform(uint64_t seed, uint64_t sentence, uint64_t index) {
   uint64_t c[4] = {index / 8 + 1, 0, 0, 0};  // numpy counts before it draws
   for (int round = 0; round < 10; ++round) {
@@ -40,22 +41,26 @@ DV_DEVICE float over_lanes(float value, Combine combine) {
 DV_DEVICE float most(float a, float b) { return fmaxf(a, b); }
 DV_DEVICE float total(float a, float b) { return a + b; }
 
-// The level whose interval `uniform` lies in; all lanes get it. Always 0 to levels - 1, whatever the
-// logits are. `scaled` has the lane's eight logits over the temperature, -1e30 beyond the levels.
+// The level whose interval `uniform` lies in; all lanes get it. Always 0 to levels - 1, whatever
+// the logits are. `scaled` has the lane's eight logits over the temperature, -1e30 beyond the
+// levels.
 DV_DEVICE int draw_level(const float (&scaled)[kLaneLevels], int levels, float uniform,
                          float floor) {
   const int base = lane_index() * kLaneLevels;
   float top = -1e30f;
-  DV_UNROLL for (int j = 0; j < kLaneLevels; ++j) top = fmaxf(top, scaled[j]);
+  DV_UNROLL
+  for (int j = 0; j < kLaneLevels; ++j) top = fmaxf(top, scaled[j]);
   top = over_lanes(top, most);
   float weight[kLaneLevels], sum = 0.0f;
-  DV_UNROLL for (int j = 0; j < kLaneLevels; ++j) {
+  DV_UNROLL
+  for (int j = 0; j < kLaneLevels; ++j) {
     weight[j] = base + j < levels ? exp_of(scaled[j] - top) : 0.0f;
     sum += weight[j];
   }
   const float taken = floor * over_lanes(sum, total);
   float inside[kLaneLevels], mine = 0.0f;  // running sums of the lane
-  DV_UNROLL for (int j = 0; j < kLaneLevels; ++j) {
+  DV_UNROLL
+  for (int j = 0; j < kLaneLevels; ++j) {
     weight[j] = fmaxf(weight[j] - taken, 0.0f);
     mine += weight[j];
     inside[j] = mine;
@@ -69,7 +74,8 @@ DV_DEVICE int draw_level(const float (&scaled)[kLaneLevels], int levels, float u
   const float before = lane_index() == 0 ? 0.0f : left;
   const float target = uniform * shuffle(before + mine, kWarp - 1);
   int above = -1, positive = -1, likeliest = -1;
-  DV_UNROLL for (int j = kLaneLevels - 1; j >= 0; --j) {
+  DV_UNROLL
+  for (int j = kLaneLevels - 1; j >= 0; --j) {
     if (weight[j] > 0.0f && before + inside[j] > target) above = base + j;
     if (weight[j] > 0.0f && positive < 0) positive = base + j;
     if (scaled[j] == top && base + j < levels) likeliest = base + j;

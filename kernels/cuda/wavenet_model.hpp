@@ -6,7 +6,7 @@
 
 namespace dv::cuda {
 
-constexpr int kTile = 16;       // rows of a matrix that a warp works on, and inputs it takes at a time
+constexpr int kTile = 16;  // rows of a matrix that a warp works on, and inputs it takes at a time
 constexpr int kMostLayers = 64;  // also the largest bunch
 constexpr int kMostColumns = 8;  // streams that share a pass over the weights
 constexpr int kMostStages = 16;  // blocks of a cluster
@@ -37,19 +37,20 @@ struct Stage {
   int first_layer, last_layer;    // last is one beyond
   int first_sample, last_sample;  // of the bunch
   int has_input, has_history;
-  unsigned history_ranks;         // blocks that keep histories, a bit each
-  int64_t weights;  // of this stage, bytes from the start of all
+  unsigned history_ranks;  // blocks that keep histories, a bit each
+  int64_t weights;         // of this stage, bytes from the start of all
   int resident_bytes;
   int resident_vectors;
   Place input, bunch, output;
-  Place gate[kMostLayers], mix[kMostLayers];  // by layer; mix is the residual's rows, then the skip's
-  Place draw[kMostLayers];                    // by sample
+  Place gate[kMostLayers],
+      mix[kMostLayers];     // by layer; mix is the residual's rows, then the skip's
+  Place draw[kMostLayers];  // by sample
   // Vectors of floats, bytes from the start of the stage's weights.
   int input_bias, residual_bias[kMostLayers], bunch_bias, output_bias, amplitudes;
 };
 
-// Offsets in the shared memory of every block, bytes. The first ones are written by other blocks, so
-// they are the same in all.
+// Offsets in the shared memory of every block, bytes. The first ones are written by other blocks,
+// so they are the same in all.
 struct Layout {
   int inbox, inbox_floats;      // two of them
   int history, history_floats;  // [groups][columns][4][ring]
@@ -67,27 +68,28 @@ struct Layout {
 // What one stream reads and writes, in the device's memory; shapes as in kernels/wavenet.py.
 struct Piece {
   const float *cond, *lpc, *pulse, *temperature;
-  const float* uniforms;  // or null: then they are drawn here
-  const uint8_t* given;   // [T] codes, or null
+  const float* uniforms;              // or null: then they are drawn here
+  const uint8_t* given;               // [T] codes, or null
   float *signal, *residual, *output;  // state, updated in place
   float* queues;                      // rings
   float* samples;
-  uint8_t* codes;  // or null
-  float* logits;   // or null
+  uint8_t* codes;                         // or null
+  float* logits;                          // or null
   uint64_t seed, sentence, first_sample;  // of the random numbers
   int64_t frames;
   int64_t queue_step;  // steps since the rings began with their oldest entry
   float floor;
 };
 
-// A stream in its place: columns of a group. Every block keeps the same ones, in step with the others.
+// A stream in its place: columns of a group. Every block keeps the same ones, in step with the
+// others.
 struct Slot {
   Piece piece;
   const float *cond, *lpc;  // of the frame
   int64_t step, steps;
-  int next, last;    // pieces that wait
+  int next, last;  // pieces that wait
   int active;
-  int position;      // of the step's first sample in the ring
+  int position;  // of the step's first sample in the ring
   float temperature;
   float prediction;
 };
@@ -95,13 +97,13 @@ struct Slot {
 struct WaveNetArguments {
   WaveNetDimensions sizes;
   Layout layout;
-  const Stage* stages;           // one a block of a cluster
+  const Stage* stages;  // one a block of a cluster
   const unsigned char* weights;
-  const Piece* pieces;           // in the order in which the slots take them
-  const int* slot_pieces;        // [slots + 1]: slot i takes pieces [i] to [i + 1]
-  const int* cluster_steps;      // steps of the group that has most, a number a cluster
-  int groups;                    // that follow each other through a cluster
-  int omit;                      // for tests: 1 and 2 leave out a barrier, 3 the cluster's
+  const Piece* pieces;       // in the order in which the slots take them
+  const int* slot_pieces;    // [slots + 1]: slot i takes pieces [i] to [i + 1]
+  const int* cluster_steps;  // steps of the group that has most, a number a cluster
+  int groups;                // that follow each other through a cluster
+  int omit;                  // for tests: 1 and 2 leave out a barrier, 3 the cluster's
 };
 
 }  // namespace dv::cuda

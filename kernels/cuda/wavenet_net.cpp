@@ -14,7 +14,8 @@ namespace {
 WeightStorage storage_of(Precision precision, const TensorCopies& tensors) {
   if (precision == Precision::kInt8)
     throw std::invalid_argument(
-        "WaveNet precision int8 does not run on CUDA, only float32 (in half precision where that is "
+        "WaveNet precision int8 does not run on CUDA, only float32 (in half precision where that "
+        "is "
         "exact) and bfloat16");
   if (precision == Precision::kBfloat16) return WeightStorage::kBfloatWeights;
   return tensors.fit_half() ? WeightStorage::kHalfWeights : WeightStorage::kFloatWeights;
@@ -75,8 +76,8 @@ void load_inputs(const WaveNetSizes& z, const HostPiece& p, Freight* freight, Be
   const auto F = static_cast<size_t>(p.frames), T = F * static_cast<size_t>(z.hop);
   b->cond = freight->add(p.cond, F * static_cast<size_t>(z.conditioning()) * kFloat);
   b->lpc = freight->add(p.lpc, F * static_cast<size_t>(z.lpc_order) * kFloat);
-  b->pulse = freight->add(p.pulse, T / static_cast<size_t>(z.bunch) *
-                                       static_cast<size_t>(2 * z.harmonics) * kFloat);
+  b->pulse = freight->add(
+      p.pulse, T / static_cast<size_t>(z.bunch) * static_cast<size_t>(2 * z.harmonics) * kFloat);
   if (p.uniforms != nullptr) b->uniforms = freight->add(p.uniforms, T * kFloat);
   if (p.temperature != nullptr) b->temperature = freight->add(p.temperature, F * kFloat);
   if (p.given != nullptr) b->given = freight->add(p.given, T);
@@ -90,7 +91,8 @@ void load_results(const WaveNetSizes& z, const HostPiece& p, Freight* freight, B
   b->queues = freight->add(p.queues, static_cast<size_t>(z.dilation_sum() * z.residual) * kFloat);
   b->samples = freight->add(nullptr, T * kFloat);
   if (p.codes != nullptr) b->codes = freight->add(nullptr, T);
-  if (p.logits != nullptr) b->logits = freight->add(nullptr, T * static_cast<size_t>(z.levels) * kFloat);
+  if (p.logits != nullptr)
+    b->logits = freight->add(nullptr, T * static_cast<size_t>(z.levels) * kFloat);
 }
 
 Piece on_device(const HostPiece& p, const Freight& freight, const Berth& b) {
@@ -139,7 +141,8 @@ void unload(const WaveNetSizes& z, const HostPiece& p, const Freight& freight, c
   }
 }
 
-// Which pieces each place takes, one after the other: the longest ones first, each where least lies.
+// Which pieces each place takes, one after the other: the longest ones first, each where least
+// lies.
 struct Schedule {
   std::vector<size_t> order;  // of the pieces
   std::vector<int> first;     // of each place, then the end
@@ -165,9 +168,8 @@ Schedule schedule(const Plan& plan, const std::vector<HostPiece>& pieces, int64_
   };
   std::sort(turn.begin(), turn.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
   for (const size_t i : by_length) {
-    const size_t place = *std::min_element(turn.begin(), turn.end(), [&](size_t a, size_t b) {
-      return frames[a] < frames[b];
-    });
+    const size_t place = *std::min_element(
+        turn.begin(), turn.end(), [&](size_t a, size_t b) { return frames[a] < frames[b]; });
     taken[place].push_back(i);
     frames[place] += pieces[i].frames;
   }
@@ -226,8 +228,8 @@ const WaveNet::Prepared& WaveNet::prepared(int streams) {
 const Plan& WaveNet::plan(int streams) { return prepared(std::max(streams, 1)).plan; }
 
 void WaveNet::run(const std::vector<HostPiece>& pieces) {
-  const auto busy = std::count_if(pieces.begin(), pieces.end(),
-                                  [](const HostPiece& p) { return p.frames > 0; });
+  const auto busy =
+      std::count_if(pieces.begin(), pieces.end(), [](const HostPiece& p) { return p.frames > 0; });
   if (busy == 0) return;
   const Prepared& ready = prepared(static_cast<int>(busy));
   const Plan& plan = ready.plan;

@@ -15,7 +15,8 @@ namespace dv::cuda {
 struct HostPiece {
   int64_t frames;
   const float *cond, *lpc, *pulse;
-  const float *uniforms, *temperature;    // both null where codes are given, uniforms also to draw here
+  const float *uniforms,
+      *temperature;  // both null where codes are given, uniforms also to draw here
   uint64_t seed, sentence, first_sample;  // of the random numbers that are drawn here
   const uint8_t* given;
   float floor;

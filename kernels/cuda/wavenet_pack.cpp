@@ -80,12 +80,11 @@ std::vector<Packing::Matrix> Packing::matrices_of(Stage* s) const {
                                 : 0.0f;
                    }});
   if (s->last_sample > s->first_sample)
-    all.push_back({&s->bunch, (s->last_sample - first) * HP, z_.skipP, false,
-                   [=](int64_t row, int64_t k) {
-                     const int64_t h = row % HP, from = (first + row / HP) * H + h;
-                     return h < H && k < S ? t->bunch_weight[static_cast<size_t>(from * S + k)]
-                                           : 0.0f;
-                   }});
+    all.push_back(
+        {&s->bunch, (s->last_sample - first) * HP, z_.skipP, false, [=](int64_t row, int64_t k) {
+           const int64_t h = row % HP, from = (first + row / HP) * H + h;
+           return h < H && k < S ? t->bunch_weight[static_cast<size_t>(from * S + k)] : 0.0f;
+         }});
   return all;
 }
 

@@ -19,8 +19,8 @@ class Packing {
  private:
   struct Matrix {
     Place* place;
-    int64_t rows, inputs;  // whole tiles
-    bool wide;             // in float32 whatever the storage
+    int64_t rows, inputs;                           // whole tiles
+    bool wide;                                      // in float32 whatever the storage
     std::function<float(int64_t, int64_t)> weight;  // of row and input, zero outside the true ones
   };
 

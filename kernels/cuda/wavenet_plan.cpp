@@ -13,7 +13,7 @@
 namespace dv::cuda {
 namespace {
 
-constexpr int kMultiplyAdds = 128;   // of a multiprocessor in a cycle
+constexpr int kMultiplyAdds = 128;    // of a multiprocessor in a cycle
 constexpr double kPhaseCycles = 300;  // between two barriers, apart from arithmetic: a guess
 constexpr int kColumnChoices[] = {1, 4, 8};
 constexpr int kClusterChoices[] = {1, 2, 4, 8};  // 16 has to be asked for: not every card takes it
@@ -142,7 +142,8 @@ std::vector<Stage> stages_of(const WaveNetDimensions& z, const Spread& spread) {
   return stages;
 }
 
-// Layout for stages: past inputs and heads are taken together as far as a quarter of the memory goes.
+// Layout for stages: past inputs and heads are taken together as far as a quarter of the memory
+// goes.
 Layout lay_out_stages(const WaveNetDimensions& z, const std::vector<Stage>& stages, int columns,
                       int groups, int shared_bytes) {
   int layers = 1, samples = 1;
@@ -174,8 +175,8 @@ void check_wishes(const PlanWishes& w, const DeviceInfo& device, size_t parts) {
                                 ", supported are " + listed(kColumnChoices, 3));
   if (!among(w.cluster, kClusterChoices, 4) && w.cluster != kMostStages)
     throw std::invalid_argument("WaveNet clusters of " + std::to_string(w.cluster) +
-                                " blocks are not supported, only of " +
-                                listed(kClusterChoices, 4) + " and 16");
+                                " blocks are not supported, only of " + listed(kClusterChoices, 4) +
+                                " and 16");
   if (w.cluster > 1 && !device.clusters)
     throw std::invalid_argument("WaveNet clusters of " + std::to_string(w.cluster) +
                                 " blocks need compute capability 9.0, " + device.name + " has " +
@@ -205,16 +206,16 @@ Draft draft_of(const WaveNetDimensions& z, WeightStorage storage, const DeviceIn
                int streams, const PlanWishes& w, int columns, int cluster) {
   Draft draft{};
   Plan& plan = draft.plan;
-  draft.shared_bytes = w.shared_bytes > 0 ? std::min(w.shared_bytes, device.shared_bytes)
-                                          : device.shared_bytes;
+  draft.shared_bytes =
+      w.shared_bytes > 0 ? std::min(w.shared_bytes, device.shared_bytes) : device.shared_bytes;
   plan.columns = columns;
   plan.cluster = cluster;
   plan.threads = w.threads > 0 ? w.threads : kWaveNetThreads;
   const int most_clusters = std::max(1, device.multiprocessors / cluster);
   const auto share = [](int count, int among) { return std::max(1, (count + among - 1) / among); };
   plan.clusters = std::min(most_clusters, share(streams, columns));
-  plan.groups = w.groups > 0 ? w.groups
-                             : std::min(cluster, share(streams, plan.clusters * columns));
+  plan.groups =
+      w.groups > 0 ? w.groups : std::min(cluster, share(streams, plan.clusters * columns));
   plan.clusters = std::min(plan.clusters, share(streams, columns * plan.groups));
   const std::vector<Part> parts = parts_of(z, storage, columns);
   const int64_t output_bytes =
@@ -222,8 +223,8 @@ Draft draft_of(const WaveNetDimensions& z, WeightStorage storage, const DeviceIn
       z.levelsP * 8;
   const int guess = (static_cast<int>(parts.size()) + cluster - 1) / cluster;
   const int working = lay_out(z, columns, plan.groups, guess, guess, guess).bytes;
-  const Spread spread = spread_over(parts, cluster, draft.shared_bytes - working - 1024,
-                                    output_bytes, 1 + z.layers);
+  const Spread spread =
+      spread_over(parts, cluster, draft.shared_bytes - working - 1024, output_bytes, 1 + z.layers);
   plan.stages = stages_of(z, spread);
   plan.layout = lay_out_stages(z, plan.stages, columns, plan.groups, draft.shared_bytes);
   draft.fits = plan.layout.bytes <= draft.shared_bytes;
@@ -310,7 +311,8 @@ Plan make_plan(const WaveNetSizes& sizes, const TensorCopies& tensors, WeightSto
   check_wishes(wishes, device, parts);
   Draft chosen{};
   int least = 0;
-  // Few columns while they suffice for the streams, and the smallest cluster that holds all weights.
+  // Few columns while they suffice for the streams, and the smallest cluster that holds all
+  // weights.
   for (const int columns : kColumnChoices) {
     if (wishes.columns != 0 && columns != wishes.columns) continue;
     Draft best{};

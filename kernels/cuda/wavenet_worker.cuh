@@ -82,7 +82,8 @@ struct Worker {
     const int zeroed[][2] = {{layout.input, z.inputP * kColumns},
                              {layout.past, (layout.current - layout.past) / 4},
                              {layout.draw, z.drawP * kColumns}};
-    DV_UNROLL for (int k = 0; k < 3; ++k) {  // padding of operands stays zero
+    DV_UNROLL
+    for (int k = 0; k < 3; ++k) {  // padding of operands stays zero
       for (int i = thread_index(); i < zeroed[k][1]; i += threads) floats(zeroed[k][0])[i] = 0.0f;
     }
     const int cluster = block_index() / cluster_size();
@@ -161,7 +162,8 @@ struct Worker {
 
   DV_DEVICE float compress(float x) const { return compand(x, z.code_scale, z.mu, z.unit); }
 
-  DV_DEVICE float* queue(const Slot& s, int layer) const {  // where the layer's input of d steps ago is
+  DV_DEVICE float* queue(const Slot& s,
+                         int layer) const {  // where the layer's input of d steps ago is
     const int d = z.dilations[layer];
     const int64_t row = z.queue_rows[layer] + (s.piece.queue_step + s.step) % d;
     return s.piece.queues + row * z.residual;
@@ -233,7 +235,8 @@ struct Worker {
         },
         [&](int tile, int r, int column, float low, float high) {
           const float values[2] = {tanh_of(low), tanh_of(high)};
-          DV_UNROLL for (int k = 0; k < 2; ++k) {
+          DV_UNROLL
+          for (int k = 0; k < 2; ++k) {
             const int row = tile * kTile + r + 8 * k;
             h[row * kColumns + column] = values[k];
             current[Place_::at(row, column)] = seen<T>(values[k]);
@@ -287,7 +290,8 @@ struct Worker {
         },
         [&](int tile, int r, int column, float low, float high) {
           const float values[2] = {low, high};
-          DV_UNROLL for (int k = 0; k < 2; ++k) {
+          DV_UNROLL
+          for (int k = 0; k < 2; ++k) {
             if (tile < residual_tiles) {
               const int row = tile * kTile + r + 8 * k;
               h[row * kColumns + column] = values[k];
@@ -321,8 +325,7 @@ struct Worker {
     float* const heads = floats(layout.heads);
     product<T, kColumns>(
         matrix<T>(stage().bunch) + static_cast<int64_t>(local) * z.headP * z.skipP,
-        samples * z.headP / kTile,
-        Vectors{floats(layout.rectified), z.skipP / kTile, nullptr, 0},
+        samples * z.headP / kTile, Vectors{floats(layout.rectified), z.skipP / kTile, nullptr, 0},
         [&](int tile, int r, int) {
           return Float2{{bias[tile * kTile + r], bias[tile * kTile + r + 8]}};
         },
@@ -390,7 +393,8 @@ struct Worker {
     const int64_t t = s.step * z.bunch + sample;
     const float* const logits = floats(layout.logits) + column * z.levelsP;
     float scaled[kLaneLevels];
-    DV_UNROLL for (int j = 0; j < kLaneLevels; ++j) {
+    DV_UNROLL
+    for (int j = 0; j < kLaneLevels; ++j) {
       const int level = lane_index() * kLaneLevels + j;
       scaled[j] = -1e30f;
       if (level >= z.levels) continue;
@@ -398,10 +402,10 @@ struct Worker {
       scaled[j] = logits[level] / s.temperature;
     }
     const int local = (sample - stage().first_sample) * kColumns + column;
-    const int code = s.piece.given != nullptr
-                         ? s.piece.given[t]
-                         : draw_level(scaled, z.levels, floats(layout.uniforms)[local],
-                                      s.piece.floor);
+    const int code =
+        s.piece.given != nullptr
+            ? s.piece.given[t]
+            : draw_level(scaled, z.levels, floats(layout.uniforms)[local], s.piece.floor);
     const float e = vector(stage().amplitudes)[code];
     const float x = fminf(fmaxf(s.prediction + e, -kSignalLimit), kSignalLimit);
     float* const output = floats(layout.output) + group * kColumns + column;
@@ -420,7 +424,8 @@ struct Worker {
     const int rank = lane_index();
     if (rank < cluster_size() && (stage().history_ranks >> rank & 1u) != 0) {
       float* const entry = remote(history(column, 0) + ring_entry(s, sample), rank);
-      DV_UNROLL for (int k = 0; k < 4; ++k) entry[k * z.ring] = kinds.x[k];
+      DV_UNROLL
+      for (int k = 0; k < 4; ++k) entry[k * z.ring] = kinds.x[k];
       *remote(floats(layout.output) + group * kColumns + column, rank) = heard;
     }
     warp_barrier();
@@ -477,7 +482,8 @@ struct Worker {
     if (stage().last_sample < z.bunch) forward();
   }
 
-  // A group's step takes one tick in every block, and the blocks work on different groups at a time.
+  // A group's step takes one tick in every block, and the blocks work on different groups at a
+  // time.
   DV_DEVICE void run() {
     load();
     cluster_barrier();

@@ -3,6 +3,7 @@
 import importlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -27,3 +28,16 @@ def emulated() -> Iterator[ModuleType]:
     yield module
     module.set_schedule("forward")
     module.set_capability(90)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a device, leave out the tests of the emulation."""
+    folder = Path(__file__).parent
+    of_emulation = [
+        item
+        for item in items
+        if ON_DEVICE and folder in item.path.parents and "emulated" in getattr(item, "fixturenames", ())
+    ]
+    if of_emulation:
+        config.hook.pytest_deselected(items=of_emulation)
+        items[:] = [item for item in items if item not in of_emulation]
