@@ -69,7 +69,7 @@ def load(
 ) -> "Voice":
     """Load a voice: the default one, one of the package by name, or a voice folder by path.
 
-    backend: "auto", "reference" or "cpu"; one that is named and unavailable raises KernelUnavailableError
+    backend: "auto", "reference", "cpu" or "cuda"; one that is named and unavailable raises KernelUnavailableError
     precision: of the vocoder: "float32", "bfloat16", "int8", or "auto": what the environment variable
         DEEPVOICE_PRECISION says, then the fastest for this processor
     threads: texts that `speak_many` renders at a time; None uses every core this process may use

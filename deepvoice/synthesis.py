@@ -76,6 +76,11 @@ class Synthesizer:
         """Samples of silence between two sentences."""
         return round(self.settings.gap_seconds * self.sample_rate)
 
+    @property
+    def streams_at_once(self) -> int:
+        """Sentences whose samples one call of `generate` makes side by side without one waiting for another."""
+        return wavenet.streams_at_once(self._vocoder.weights, backend=self._backend)
+
     def plan(self, sequence: PhoneSequence, speed: float) -> SentencePlan:
         """Predict the durations of a sentence; speed 2 is twice as fast.
 

@@ -123,19 +123,25 @@ def choose_precision(wanted: str = "auto", *, calibrated: bool, backend: str = "
     """Turn a requested precision of a WaveNet into one that can be used.
 
     wanted: "auto", "float32", "bfloat16" or "int8"; "auto" is what the environment variable DEEPVOICE_PRECISION says,
-        then the fastest for the instruction set in use
+        then the fastest for the instruction set in use; on a device "float32", whose weights lie there in half precision
+        where that is exact
     calibrated: whether the weights have limits, without which there is no int8
-    Raises KernelUnavailableError for an unknown name, and for int8 without limits where it was named.
+    Raises KernelUnavailableError for an unknown name, and for an int8 that was named without limits or for a device.
     """
+    chosen = resolve(backend)
     source = "argument precision"
     if wanted == "auto":
         wanted = os.environ.get(PRECISION_ENVIRONMENT) or "auto"
         source = f"environment variable {PRECISION_ENVIRONMENT}"
     if wanted == "auto":
-        slow = resolve(backend) == "reference" or isa() == "scalar"  # these multiply integers no faster
+        slow = chosen != "cpu" or isa() == "scalar"  # these multiply integers no faster, or not at all
         return "float32" if slow else "int8" if calibrated else "float32"
     for precision in PRECISIONS:
         if wanted == precision:
+            if precision == "int8" and chosen == "cuda":
+                raise KernelUnavailableError(
+                    f"precision 'int8' in the {source}: the CUDA kernels have 'float32' and 'bfloat16'"
+                )
             if precision == "int8" and not calibrated:
                 raise KernelUnavailableError(
                     f"precision 'int8' in the {source}: this voice was not calibrated for it; use 'bfloat16', or "

@@ -17,6 +17,10 @@ from deepvoice.kernels.reference import wavenet as reference
 from deepvoice.kernels.weights import PRECISIONS, WaveNetShape, WaveNetWeights
 
 
+_STREAMS = 16  # of a step of the kernels for processors
+_MANY = 65536  # more than any device runs at a time
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaveNetState:
     """What a WaveNet remembers between two calls. Values are never changed in place, so a state may be used again.
@@ -152,6 +156,14 @@ def prepare(weights: WaveNetWeights, *, backend: str = "auto") -> None:
     chosen = resolve(backend)
     if chosen != "reference":
         _packed(weights, chosen)
+
+
+def streams_at_once(weights: WaveNetWeights, *, backend: str = "auto") -> int:
+    """Return how many pieces `generate_many` makes side by side; more of them take turns."""
+    chosen = resolve(backend)
+    if chosen != "cuda":
+        return _STREAMS
+    return int(_packed(weights, chosen).plan(_MANY)["streams"])
 
 
 def generate(

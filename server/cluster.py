@@ -17,7 +17,7 @@ def deployment_options(settings: Settings) -> dict[str, Any]:
         "autoscaling_config": {
             "min_replicas": 1,
             "max_replicas": settings.workers,
-            "target_ongoing_requests": settings.slots,
+            "target_ongoing_requests": settings.slots or 16,
         },
         "ray_actor_options": {"num_cpus": settings.threads or 1},
         "health_check_period_s": 5,

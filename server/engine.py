@@ -152,7 +152,7 @@ class Engine:
         self.metrics = metrics
         threads = settings.threads or usable_cores()
         self._served = {
-            name: ServedVoice(name, voice, voice.dispatcher(threads, settings.slots))
+            name: ServedVoice(name, voice, voice.dispatcher(threads, settings.slots or None))
             for name, voice in voices.table.items()
         }
         metrics.watch({name: served.dispatcher for name, served in self._served.items()})

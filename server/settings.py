@@ -32,7 +32,9 @@ class Settings:
     )
     workers: int = _setting(1, "worker processes; more than 1 adds a front process", 1, 256)
     threads: int = _setting(0, "threads that run the networks, in each worker; 0: one per core", 0, 256)
-    slots: int = _setting(16, "requests whose samples are computed together, in each worker", 1, 256)
+    slots: int = _setting(
+        0, "requests whose samples are computed together, in each worker; 0: 16, or all that a device holds", 0, 1024
+    )
     max_speaking: int = _setting(32, "requests that are worked on at a time, in each worker", 1, 1024)
     max_waiting: int = _setting(64, "requests that wait for their turn, in each worker; more are refused", 0, 65536)
     max_characters: int = _setting(4096, "longest text of a request", 1, 10_000_000)

@@ -60,13 +60,16 @@ def _kernels() -> Iterator[str]:
 
     from deepvoice import kernels
 
-    for backend, reason in kernels.available().items():
+    reasons = {name: reason for name, reason in kernels.available().items() if name != "cuda"}  # which has its own line
+    for backend, reason in reasons.items():
         yield f"{backend}: available" if reason is None else f"no: {backend}: {reason}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the line above has the reason
         used = kernels.resolve()
     if used == "cpu":
         yield f"used: cpu with the instructions {kernels.isa()}; this machine has {', '.join(kernels.supported_isas())}"
+    elif used == "cuda":
+        yield "used: cuda, as the environment asks"
     else:
         yield f"used: {used}, which is slow; install a C++17 compiler and reinstall deepvoice"
 
@@ -74,8 +77,20 @@ def _kernels() -> Iterator[str]:
 def _cuda() -> Iterator[str]:
     from pathlib import Path
 
-    card = "there is one here" if Path("/proc/driver/nvidia/version").exists() else "there is none here"
-    yield f"no: this version has no kernels for graphics cards ({card})"
+    from deepvoice.kernels import cuda
+
+    reason = cuda.why_unavailable()
+    if reason is not None:
+        driver = "has an NVIDIA driver" if Path("/proc/driver/nvidia/version").exists() else "has no NVIDIA driver"
+        yield f"no: {reason} (this machine {driver})"
+        return
+    device = cuda.device()
+    how = "clusters of blocks" if device.clusters else "blocks by themselves"
+    yield (
+        f"{device.name}, compute capability {'.'.join(map(str, device.capability))}, {device.multiprocessors} "
+        f"multiprocessors, {device.memory_bytes / 1e9:.0f} GB, runs {how}; used where backend='cuda' or "
+        "DEEPVOICE_KERNELS=cuda asks for it"
+    )
 
 
 def _formats() -> Iterator[str]:
