@@ -29,7 +29,7 @@ def without_extension(fresh, monkeypatch):
 
 
 def test_every_backend_is_listed():
-    assert set(kernels.available()) == {"reference", "cpu"}
+    assert set(kernels.available()) == {"reference", "cpu", "cuda"}
     assert kernels.available()["reference"] is None
 
 
