@@ -7,7 +7,7 @@ namespace dv::cuda {
 namespace {
 
 template <class T, int kColumns>
-DV_KERNEL(kWaveNetThreads)
+DV_KERNEL(most_threads(kColumns))
 wavenet(WaveNetArguments arguments) {
   Worker<T, kColumns>(arguments).run();
 }

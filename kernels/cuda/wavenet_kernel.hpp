@@ -7,7 +7,8 @@ namespace dv::cuda {
 
 struct Grid;
 
-constexpr int kWaveNetThreads = 256;  // of a block, at most
+// Threads of a block, at most: one stream is faster with many warps, several need their registers.
+constexpr int most_threads(int columns) { return columns == 1 ? 512 : 256; }
 
 // How the large matrices lie on the device. kHalfWeights is exact: only weights that half precision
 // holds are stored so.

@@ -19,6 +19,7 @@ struct WaveNetDimensions {
   int inputP, drawP;  // inputs of the first layer and of a draw
   int dilations[kMostLayers];
   int queue_rows[kMostLayers];  // of the layers before it
+  int steps_a_frame;
   int64_t conditioning;
   float pre_emphasis, signal_gain, code_scale;
   float mu;    // levels - 1
@@ -77,7 +78,7 @@ struct Piece {
   float* logits;                          // or null
   uint64_t seed, sentence, first_sample;  // of the random numbers
   int64_t frames;
-  int64_t queue_step;  // steps since the rings began with their oldest entry
+  unsigned queue_step;  // steps since the rings began with their oldest entry
   float floor;
 };
 
@@ -86,7 +87,9 @@ struct Piece {
 struct Slot {
   Piece piece;
   const float *cond, *lpc;  // of the frame
-  int64_t step, steps;
+  int64_t step, steps, frame;
+  unsigned turn;   // of the rings: steps since they began with their oldest entry
+  int in_frame;    // steps of the frame so far
   int next, last;  // pieces that wait
   int active;
   int position;  // of the step's first sample in the ring

@@ -188,10 +188,10 @@ void check_wishes(const PlanWishes& w, const DeviceInfo& device, size_t parts) {
   if (w.groups < 0 || w.groups > kMostStages)
     throw std::invalid_argument("WaveNet groups are " + std::to_string(w.groups) +
                                 ", expected 1 to " + std::to_string(kMostStages));
-  if (w.threads % kWarp != 0 || w.threads < 0 || w.threads > kWaveNetThreads)
+  if (w.threads % kWarp != 0 || w.threads < 0 || w.threads > most_threads(w.columns))
     throw std::invalid_argument("WaveNet threads are " + std::to_string(w.threads) +
                                 ", expected a multiple of 32 up to " +
-                                std::to_string(kWaveNetThreads));
+                                std::to_string(most_threads(w.columns)));
 }
 
 // One way to run; its weights are not packed yet.
@@ -210,7 +210,7 @@ Draft draft_of(const WaveNetDimensions& z, WeightStorage storage, const DeviceIn
       w.shared_bytes > 0 ? std::min(w.shared_bytes, device.shared_bytes) : device.shared_bytes;
   plan.columns = columns;
   plan.cluster = cluster;
-  plan.threads = w.threads > 0 ? w.threads : kWaveNetThreads;
+  plan.threads = w.threads > 0 ? w.threads : most_threads(columns);
   const int most_clusters = std::max(1, device.multiprocessors / cluster);
   const auto share = [](int count, int among) { return std::max(1, (count + among - 1) / among); };
   plan.clusters = std::min(most_clusters, share(streams, columns));
@@ -265,6 +265,7 @@ WaveNetDimensions dimensions_of(const WaveNetSizes& s) {
     z.queue_rows[l] = rows;
     rows += z.dilations[l];
   }
+  z.steps_a_frame = z.hop / z.bunch;
   z.conditioning = s.conditioning();
   z.pre_emphasis = static_cast<float>(s.pre_emphasis);
   z.signal_gain = static_cast<float>(s.signal_gain);

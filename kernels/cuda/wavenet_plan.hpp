@@ -17,7 +17,7 @@ struct PlanWishes {
   int columns = 0;       // streams that share a pass over the weights: 1, 4 or 8
   int cluster = 0;       // blocks that hold the model: 1, 2, 4, 8 or 16
   int groups = 0;        // of `columns` streams that follow each other through a cluster
-  int threads = 0;       // of a block: whole warps, at most kWaveNetThreads
+  int threads = 0;       // of a block: whole warps, at most most_threads(columns)
   int shared_bytes = 0;  // of a block, if less than the device has
 };
 
