@@ -7,14 +7,15 @@ TORCH ?= torch==2.13.0# the trainer and its tests; name a build for your machine
 PYTEST_ARGS ?=
 PY := $(VENV)/bin/python
 TEXT ?= The ferry leaves at dawn.
-SOURCES := pyproject.toml $(wildcard kernels/CMakeLists.txt kernels/*/*.cpp kernels/*/*.hpp)
+SOURCES := pyproject.toml $(wildcard kernels/CMakeLists.txt kernels/*/*.cpp kernels/*/*.hpp kernels/cuda/*.cu*)
 # -P and importlib: the installed package is tested, not the folder of the same name in the checkout.
 # One process a core; tests of one file stay together, for what they share.
 PYTEST := -P -m pytest --import-mode=importlib -n auto --dist loadfile
 CHECKS := build/checks
+CPP := kernels/cpu/*.?pp kernels/cuda/*.?pp kernels/cuda/*.cu* kernels/bindings/*.?pp kernels/parity/*.?pp
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help hello setup build test lint format types wheel test-wheel sanitized sanitize parity soak voice clean
+.PHONY: help hello setup build test lint format types wheel test-wheel sanitized sanitize parity cuda soak voice clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,11 +33,11 @@ test: build ## run the test suite
 lint: setup ## check style
 	$(VENV)/bin/ruff check .
 	@! command -v $(VENV)/bin/clang-format >/dev/null || \
-	  $(VENV)/bin/clang-format --dry-run -Werror kernels/{cpu,bindings,parity}/*.?pp
+	  $(VENV)/bin/clang-format --dry-run -Werror $(CPP)
 
 format: setup ## put the C++ sources into the house style
 	$(VENV)/bin/ruff check --fix-only .
-	$(VENV)/bin/clang-format -i kernels/{cpu,bindings,parity}/*.?pp
+	$(VENV)/bin/clang-format -i $(CPP)
 
 # mypy cannot follow the mapping of models/ to deepvoice.models, so it is shown a tree of links.
 types: build ## check types
@@ -88,6 +89,12 @@ parity: sanitized ## hold the kernels of this processor and of AArch64 to golden
 	$(EMULATOR) -cpu max $(PARITY)/aarch64/parity $(PARITY)/golden.bin $(PARITY)/dot.txt
 	$(EMULATOR) -cpu cortex-a53 $(PARITY)/aarch64/parity $(PARITY)/golden.bin $(PARITY)/plain.txt
 	cmp $(PARITY)/native.txt $(PARITY)/dot.txt && cmp $(PARITY)/native.txt $(PARITY)/plain.txt
+
+# nvcc by CUDACXX, from PATH or /usr/local/cuda*; no device is needed.
+CUDA_REPORT := build/cuda/report.json
+cuda: build ## compile the CUDA kernels for every kind of card; none may spill
+	$(PY) -P -m deepvoice.kernels.bench.resources --json $(CUDA_REPORT)
+	DEEPVOICE_CUDA_REPORT=$(abspath $(CUDA_REPORT)) $(PY) -P -m pytest --import-mode=importlib -q tests/kernels/cuda/test_cuda_resources.py
 
 soak: ## everything slow: all tests, and thousands of damaged voices under AddressSanitizer
 	$(MAKE) build
