@@ -123,8 +123,8 @@ def choose_precision(wanted: str = "auto", *, calibrated: bool, backend: str = "
     """Turn a requested precision of a WaveNet into one that can be used.
 
     wanted: "auto", "float32", "bfloat16" or "int8"; "auto" is what the environment variable DEEPVOICE_PRECISION says,
-        then the fastest for the instruction set in use; on a device "float32", whose weights lie there in half precision
-        where that is exact
+        then the fastest for the instruction set in use; on a device "float32", whose weights lie there in half
+        precision where that is exact
     calibrated: whether the weights have limits, without which there is no int8
     Raises KernelUnavailableError for an unknown name, and for an int8 that was named without limits or for a device.
     """

@@ -1,7 +1,8 @@
 """The CUDA extension: loaded when it is asked for, never before, so that nothing else needs a driver.
 
 `_cuda` is what nvcc made; `_cuda_emulated` holds the same sources compiled as C++, for tests on machines without a GPU
-(`kernels/cuda/README.md`). The environment variable DEEPVOICE_CUDA_EMULATION=1 loads the second one in place of the first.
+(`kernels/cuda/README.md`). The environment variable DEEPVOICE_CUDA_EMULATION=1 loads the second one in place of the
+first.
 """
 
 import importlib
@@ -39,7 +40,7 @@ def _load(name: str) -> tuple[ModuleType | None, str | None]:
     except ModuleNotFoundError:
         if name == "_cuda_emulated":
             return None, "the emulated CUDA kernels are built in a development install only (pip install -e .)"
-        return None, "this deepvoice was built without CUDA; reinstall it with DEEPVOICE_CUDA=ON where nvcc is installed"
+        return None, "this deepvoice was built without CUDA; reinstall it with DEEPVOICE_CUDA=ON where nvcc is"
     except ImportError as error:
         return None, f"the CUDA extension cannot be loaded ({error}); reinstall deepvoice with DEEPVOICE_CUDA=ON"
     if getattr(module, "interface_version", None) != INTERFACE_VERSION:

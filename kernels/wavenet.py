@@ -16,7 +16,6 @@ from deepvoice.kernels._dispatch import Backend, extension, resolve
 from deepvoice.kernels.reference import wavenet as reference
 from deepvoice.kernels.weights import PRECISIONS, WaveNetShape, WaveNetWeights
 
-
 _STREAMS = 16  # of a step of the kernels for processors
 _MANY = 65536  # more than any device runs at a time
 

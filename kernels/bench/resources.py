@@ -2,8 +2,8 @@
 
     python -m deepvoice.kernels.bench.resources --json build/cuda/report.json
 
-needs nvcc, but no device. It returns 1 when a kernel spills: registers that go to memory inside a persistent kernel cost
-more than the kernel saves. `make cuda` runs it, and `tests/kernels/cuda/test_cuda_resources.py` reads the report.
+needs nvcc, but no device. It returns 1 when a kernel spills: registers that go to memory inside a persistent kernel
+cost more than the kernel saves. `make cuda` runs it, and `tests/kernels/cuda/test_cuda_resources.py` reads the report.
 """
 
 import argparse
@@ -59,8 +59,8 @@ def find_nvcc(named: str | None = None) -> Path:
         if candidate and Path(candidate).is_file():
             return Path(candidate)
     raise ConfigError(
-        f"nvcc is {named or 'missing'}: install the CUDA toolkit (12 or newer), or the PyPI packages that .ci/run names, "
-        "and pass --nvcc PATH or set CUDACXX"
+        f"nvcc is {named or 'missing'}: install the CUDA toolkit (12 or newer), or the PyPI packages that .ci/run "
+        "names, and pass --nvcc PATH or set CUDACXX"
     )
 
 

@@ -41,7 +41,9 @@ def test_elementary(assert_matches, name):
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(0, 3, 2), (1, 1, 1), (5, 33, 19), (65, 16, 64), (70, 200, 130)])
+@pytest.mark.parametrize(
+    ("rows", "inputs", "outputs"), [(0, 3, 2), (1, 1, 1), (5, 33, 19), (65, 16, 64), (70, 200, 130)]
+)
 def test_dense(assert_matches, precision, rows, inputs, outputs):
     layer, x = packed(outputs, 1, inputs, precision), normal(rows, inputs)
     for activation in ("none", "relu", "tanh", "sigmoid"):
@@ -110,7 +112,9 @@ def test_an_unpacked_gru(assert_matches):
     given, recurrent = gru_layers(7, 20)
     weights = (given.weight_OKI[:, 0], recurrent.weight_OKI[:, 0], given.bias_O, recurrent.bias_O)
     expected = kernels.gru(normal(5, 7), *weights, normal(20), True, backend="reference")
-    for actual, wanted in zip(kernels.gru(normal(5, 7), *weights, normal(20), True, backend="cuda"), expected, strict=True):
+    for actual, wanted in zip(
+        kernels.gru(normal(5, 7), *weights, normal(20), True, backend="cuda"), expected, strict=True
+    ):
         assert_matches(actual, wanted, op="gru")
 
 
