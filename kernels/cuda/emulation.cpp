@@ -1,6 +1,4 @@
 // Runs kernels on fibres; see emulation.hpp. One launch at a time, one cluster after the other.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -9,11 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "emulation_fibre.hpp"
 #include "portable.cuh"
-
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#endif
 
 namespace dv::cuda::emulation {
 
@@ -21,83 +16,11 @@ Place place;
 
 namespace {
 
-constexpr size_t kStackBytes = 128 * 1024;
 constexpr int kGuardBytes = 4096, kAlignment = 128;
 constexpr unsigned char kGuard = 0xa5;
 constexpr int kNamedBarriers = 16;
 constexpr size_t kMostTaken = 65536;  // entries at the front of the queue, before it is moved
 constexpr size_t kMostStacks = 16 * 1024;
-
-// A point of execution with a stack of its own.
-#if defined(__x86_64__)
-extern "C" void dv_switch_stack(void** from, void* to);
-asm(R"(
-.text
-.p2align 4
-.type dv_switch_stack, @function
-dv_switch_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-)");
-
-struct Context {
-  void* stack_pointer = nullptr;
-
-  void start(void* stack, size_t bytes, void (*entry)()) {
-    auto* const top = reinterpret_cast<uint64_t*>(static_cast<char*>(stack) + bytes);
-    uint64_t* at = top - 2;  // `ret` takes it from here, and leaves the stack as after a call
-    at[0] = reinterpret_cast<uint64_t>(entry);
-    at[1] = 0;
-    at -= 6;
-    std::fill(at, at + 6, 0);
-    stack_pointer = at;
-  }
-  void go(Context& to) { dv_switch_stack(&stack_pointer, to.stack_pointer); }
-};
-#else
-struct Context {
-  ucontext_t context;
-
-  void start(void* stack, size_t bytes, void (*entry)()) {
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack;
-    context.uc_stack.ss_size = bytes;
-    context.uc_link = nullptr;
-    makecontext(&context, entry, 0);
-  }
-  void go(Context& to) { swapcontext(&context, &to.context); }
-};
-#endif
-
-// Stacks are kept: the pages of a fresh one would have to be cleared first.
-class Stacks {
- public:
-  void* get(size_t index) {
-    while (all_.size() <= index) {
-      void* const made = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (made == MAP_FAILED) throw std::bad_alloc();
-      all_.push_back(made);
-    }
-    return all_[index];
-  }
-
- private:
-  std::vector<void*> all_;
-};
 
 struct Fibre {
   Context context;
@@ -144,7 +67,14 @@ class Cluster {
   Block& block() { return blocks_[static_cast<size_t>(current_->place.rank)]; }
   void release(Gate* gate);
   void next();
-  [[noreturn]] void fail(const std::string& why);
+  // Ends the launch. A function says why, so that nothing of it is left on the stack that is given
+  // up.
+  template <class Why>
+  [[noreturn]] void fail(Why why) {
+    trouble_ = why();
+    leave();
+  }
+  [[noreturn]] void leave();
   std::string name() const;
 
   const std::function<void()>& kernel_;
@@ -216,8 +146,7 @@ std::string Cluster::name() const {
          std::to_string(current_->place.block);
 }
 
-void Cluster::fail(const std::string& why) {
-  trouble_ = why;
+void Cluster::leave() {
   current_->context.go(outside_.context);
   __builtin_unreachable();
 }
@@ -225,12 +154,11 @@ void Cluster::fail(const std::string& why) {
 // Goes on with a thread that is ready; the current one comes back when it is taken from ready_.
 void Cluster::next() {
   if (head_ == ready_.size()) {
-    if (alive_ == 0) {
-      current_->context.go(outside_.context);
-      __builtin_unreachable();
-    }
-    fail("deadlock: " + std::to_string(alive_) + " threads wait for others that never come, " +
-         name() + " was the last to stop");
+    if (alive_ == 0) leave();
+    fail([&] {
+      return "deadlock: " + std::to_string(alive_) + " threads wait for others that never come, " +
+             name() + " was the last to stop";
+    });
   }
   if (order_ == Order::kRandom) {
     const size_t at = head_ + random_() % (ready_.size() - head_);
@@ -261,21 +189,26 @@ void Cluster::meet(Gate* gate, int expected, const char* what) {
   if (static_cast<int>(gate->waiting.size()) == expected) {
     release(gate);
   } else if (expected == current_->place.threads && block().running < expected) {
-    fail(std::string(what) + ": " + name() + " waits, but a thread of its block has ended");
+    fail([&] {
+      return std::string(what) + ": " + name() + " waits, but a thread of its block has ended";
+    });
   }
   next();
 }
 
 void Cluster::meet_named(int id, int threads) {
   if (id < 1 || id >= kNamedBarriers || threads % kWarp != 0 || threads > grid_.threads)
-    fail("named barrier " + std::to_string(id) + " for " + std::to_string(threads) +
-         " threads: ids are 1 to 15, threads whole warps of the block");
+    fail([&] {
+      return "named barrier " + std::to_string(id) + " for " + std::to_string(threads) +
+             " threads: ids are 1 to 15, threads whole warps of the block";
+    });
   meet(&block().named[id], threads, "a named barrier");
 }
 
 void Cluster::cluster_arrive() {
   int64_t& mine = waits_for_[static_cast<size_t>(current_ - fibres_.data())];
-  if (mine >= 0) fail("cluster barrier: " + name() + " arrives twice without a wait");
+  if (mine >= 0)
+    fail([&] { return "cluster barrier: " + name() + " arrives twice without a wait"; });
   mine = cluster_turn_;
   if (++arrived_ == static_cast<int>(fibres_.size())) {
     arrived_ = 0;
@@ -286,7 +219,8 @@ void Cluster::cluster_arrive() {
 
 void Cluster::cluster_wait() {
   int64_t& mine = waits_for_[static_cast<size_t>(current_ - fibres_.data())];
-  if (mine < 0) fail("cluster barrier: " + name() + " waits without having arrived");
+  if (mine < 0)
+    fail([&] { return "cluster barrier: " + name() + " waits without having arrived"; });
   if (mine == cluster_turn_)
     cluster_gate_.waiting.push_back(current_);
   else
@@ -301,7 +235,7 @@ const uint64_t* Cluster::meet_warp(Meeting what, uint64_t value) {
   if (w.gate.waiting.empty())
     w.what = what;
   else if (w.what != what)
-    fail("a warp meets in different operations at " + name());
+    fail([&] { return "a warp meets in different operations at " + name(); });
   w.values[turn][current_->place.thread % kWarp] = value;
   w.gate.waiting.push_back(current_);
   if (w.gate.waiting.size() == kWarp) {
@@ -316,10 +250,13 @@ void* Cluster::remote_memory(void* mine, int rank) {
   auto* const address = static_cast<unsigned char*>(mine);
   const Block& own = block();
   if (rank < 0 || rank >= grid_.cluster || address < own.start || address >= own.end)
-    fail("remote memory: " + name() + " asks for rank " + std::to_string(rank) + " of " +
-         std::to_string(grid_.cluster) + ", or for what is no shared memory");
+    fail([&] {
+      return "remote memory: " + name() + " asks for rank " + std::to_string(rank) + " of " +
+             std::to_string(grid_.cluster) + ", or for what is no shared memory";
+    });
   const Block& other = blocks_[static_cast<size_t>(rank)];
-  if (other.running == 0) fail("remote memory: " + name() + " asks for a block that has ended");
+  if (other.running == 0)
+    fail([&] { return "remote memory: " + name() + " asks for a block that has ended"; });
   return other.start + (address - own.start);
 }
 

@@ -209,15 +209,21 @@ struct Worker : Block<T, kColumns> {
     remember(s, sample, column, {{x, compress(x), e, compress(e)}}, heard);
   }
 
-  // Writes a sample into the histories of every block that keeps them, a lane a block.
+  // Writes a sample into the histories of every block that keeps them, a lane a block. Into its own
+  // memory not by the way to others': this warp reads it before the next barrier of the cluster.
   DV_DEVICE void remember(const Slot& s, int sample, int column, const Float4& kinds,
                           float heard) const {
     const int rank = lane_index();
     if (rank < cluster_size() && (stage().history_ranks >> rank & 1u) != 0) {
-      float* const entry = remote(history(column, 0) + ring_entry(s, sample), rank);
+      float* entry = history(column, 0) + ring_entry(s, sample);
+      float* output = floats(layout.output) + group * kColumns + column;
+      if (rank != cluster_rank()) {
+        entry = remote(entry, rank);
+        output = remote(output, rank);
+      }
       DV_UNROLL
       for (int k = 0; k < 4; ++k) entry[k * z.ring] = kinds.x[k];
-      *remote(floats(layout.output) + group * kColumns + column, rank) = heard;
+      *output = heard;
     }
     warp_barrier();
   }
