@@ -90,7 +90,7 @@ def parse(report: str) -> list[Resources]:
 def compile_one(nvcc: Path, source: Path, capability: int) -> list[Resources]:
     """Compile a source for one kind of card. Raises ConfigError with the compiler's words when that fails."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(nvcc), "-std=c++17", "-O3", "-Xptxas", "-v", "-cubin", f"-arch=sm_{capability}"]
+        command = [str(nvcc), "-std=c++17", "-O3", "-fmad=false", "-Xptxas", "-v", "-cubin", f"-arch=sm_{capability}"]
         command += ["-o", f"{folder}/kernel.cubin", str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
