@@ -19,6 +19,7 @@ from deepvoice.recipes.vocoder.train_conditioner import WindowSource
 
 SPEC = MelSpec()
 COUNT = 12
+TYPICAL = np.full(SPEC.bands, -7.0, np.float32)
 
 
 def tone(number):
@@ -190,7 +191,7 @@ def test_every_module_reads_in_windows_and_any_process_gets_the_same_batch(kind,
             )
         if kind == "conditioner":
             return WindowSource(rows=rows, cache=cache, alignments=durations, batch_size=2, frames=20, window=2)
-        return UtteranceBatches(cache, utterances, 2, 2, window=2)
+        return UtteranceBatches(cache, utterances, 2, 2, TYPICAL, window=2)
 
     first, resumed = source(), source()
     seen = [touched(first, cache, step, monkeypatch) for step in range(6)]
@@ -210,7 +211,7 @@ def test_segmentation_trains_on_every_utterance_once_an_epoch(folder, manifest):
     cache = FeatureCache(folder, SPEC)
     utterances = [Utterance(f"u{n}", np.array([0, 5, 0]), cache.frames(f"u{n}")) for n in range(COUNT)]
     for size, steps in ((3, 4), (5, 2)):
-        batches = UtteranceBatches(cache, utterances, size, 2, window=2)
+        batches = UtteranceBatches(cache, utterances, size, 2, TYPICAL, window=2)
         assert batches.steps_per_epoch == steps
         names = [u.id for step in range(steps) for u in batches._chosen(step)]
         assert len(set(names)) == len(names) == steps * size
