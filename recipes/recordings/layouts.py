@@ -40,16 +40,17 @@ class Found:
     refused: list[Refused] = field(default_factory=list)
 
 
-def find(folder: Path, table: Path | None = None) -> Found:
+def find(folder: Path, table: Path | None = None, leave: Path | None = None) -> Found:
     """List the recordings of a folder in a fixed order.
 
     table: the file with the texts, where the folder has several
+    leave: a folder that is not looked into, such as that of the corpus that is made
     Raises ConfigError when the folder is none, is empty, or has no layout that is known.
     """
     if not folder.is_dir():
         what = "a file" if folder.exists() else "missing"
         raise ConfigError(f"{folder} is {what}; expected a folder with recordings and their texts")
-    files = _files(folder)
+    files = [path for path in _files(folder) if leave is None or leave.resolve() not in path.resolve().parents]
     sounds = [path for path in files if _suffix(path) in SOUNDS]
     if not sounds:
         raise ConfigError(f"{folder} has no recordings; expected files ending in .wav, .flac, .mp3 or another sound's")

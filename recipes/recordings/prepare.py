@@ -116,9 +116,9 @@ def prepare(
     Raises ConfigError for a folder without recordings and texts, AudioError for an output that cannot be written.
     """
     limits = limits or Limits()
-    found = find(folder, table)
     if out.resolve() == folder.resolve():
         raise AudioError(f"the output {out} is the folder of the recordings; choose another with -o")
+    found = find(folder, table, leave=out)
     with exclusive(out, _LOCK):
         (out / "wav").mkdir(exist_ok=True)
         memory = _Folder(out)

@@ -182,6 +182,14 @@ def test_a_second_run_looks_only_at_what_is_new_and_ends_the_same(tmp_path, reco
     assert not (out / "wav" / "c.flac").exists()
 
 
+def test_a_corpus_inside_the_folder_of_the_recordings_is_not_read_again(tmp_path, record):
+    record("a.wav")
+    (tmp_path / "takes" / "a.txt").write_text(TEXT)
+    for _ in range(2):
+        result = prepared(tmp_path / "takes", tmp_path / "takes" / "corpus")
+        assert [found.id for found in result.kept] == ["a"] and not result.refused
+
+
 def test_processes_do_not_change_the_result(tmp_path, record):
     names = [f"{i}.wav" for i in range(8)]
     for name in names:
