@@ -30,7 +30,7 @@ def run_stages(
     finished = []
     for name in chosen:
         if (done / name).exists():
-            print(f"{name}: done before ({done / name}); --from {name} does it again")
+            print(f"{name}: done before; remove {done / name} to do it again")
             continue
         started = time.monotonic()
         print(f"{name}: stage {names.index(name) + 1} of {len(names)}", flush=True)
