@@ -4,7 +4,8 @@
 
 Prints the error over phone pairs (Deep Voice, section 3.3: 7 %) and over phones, for two decoders: greedy (the best
 pair of every step that says "boundary") and Viterbi (the best chain of pairs, each beginning with the phone that the
-one before ended with, under pairs and frames). Neither knows words; all silences count as one phone.
+one before ended with, under pairs and frames). Neither knows words. Silences between the first and the last are left
+out on both sides: the transcripts have marks, the recordings pauses, and the two need not agree.
 """
 
 import argparse
@@ -99,6 +100,23 @@ def pairs_of(phones_P: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in itertools.pairwise(phones_P)]
 
 
+def spoken(phones_P: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out the silences inside: int64, silence, phones, silence."""
+    inner_P = phones_P[phones_P != SILENCE]
+    return np.concatenate([[SILENCE], inner_P, [SILENCE]])
+
+
+def without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join the two pairs at a pause, (a, silence) and (silence, b), to (a, b)."""
+    joined: list[tuple[int, int]] = []
+    for left, right in pairs:
+        if left == SILENCE and joined and joined[-1][1] == SILENCE:
+            joined[-1] = (joined[-1][0], right)
+        else:
+            joined.append((left, right))
+    return joined
+
+
 def errors(
     network: SegmentationNetwork, corpus: Corpus, utterances: Sequence[Utterance], frame_weight: float
 ) -> dict[str, float]:
@@ -107,10 +125,10 @@ def errors(
     for utterance in progress(utterances, "recognise"):
         mel_FM = np.asarray(corpus.cache[utterance.id].mel_FM, np.float32)
         scores = network(np.pad(mel_FM, ((0, -len(mel_FM) % stack), (0, 0)), mode="edge"))
-        meant_P = classes_of(utterance.bases_P)
-        heard_P = viterbi_phones(scores, stack, frame_weight)
-        meant, heard = pairs_of(meant_P), pairs_of(heard_P)
-        wrong += [distance(greedy_pairs(scores), meant), distance(heard, meant), distance(list(heard_P), list(meant_P))]
+        meant_P = spoken(classes_of(utterance.bases_P))
+        heard_P = spoken(viterbi_phones(scores, stack, frame_weight))
+        meant, heard, greedy = pairs_of(meant_P), pairs_of(heard_P), without_pauses(greedy_pairs(scores))
+        wrong += [distance(greedy, meant), distance(heard, meant), distance(list(heard_P), list(meant_P))]
         pairs, phones = pairs + len(meant), phones + len(meant_P)
     shares = 100 * wrong / [pairs, pairs, phones]
     return dict(zip(("pairs, greedy", "pairs, Viterbi", "phones, Viterbi"), map(float, shares), strict=True))

@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from deepvoice.config import load_toml, to_dict
+from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, boundary_loss, frame_loss, pair_loss
+from deepvoice.recipes.common.checkpoint import warm_start
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, read_alignments
 from deepvoice.recipes.common.distributed import Ratios, barrier, measure, ranks, weighted
@@ -27,7 +29,7 @@ from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import LossFunction, Metrics, train
-from deepvoice.recipes.segmentation.align import align, write_alignments
+from deepvoice.recipes.segmentation.align import write_alignments
 from deepvoice.recipes.segmentation.augment import Augmentation
 from deepvoice.recipes.segmentation.corpus import (
     Batch,
@@ -39,7 +41,7 @@ from deepvoice.recipes.segmentation.corpus import (
     typical_spectrum,
     whole_durations,
 )
-from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag
+from deepvoice.recipes.segmentation.decode import boundaries_from_pairs, common_lag, durations_from_frames
 from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.plot import plot_boundaries
 from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
@@ -88,12 +90,39 @@ class Stage:
     augmentation: Augmentation | None = None
 
 
+def start_of(
+    config: SegmentationConfig, options: TrainOptions, corpus: Corpus, utterances: Sequence[Utterance]
+) -> Segmentation:
+    """Build the network that a run begins with.
+
+    Its typical spectrum is that of the weights it begins from: they were trained with it. Without any it is measured.
+    """
+    model = Segmentation(config)
+    last = options.out_dir / "last.pt"
+    begin = last if last.exists() else options.warm_start
+    if begin is None:
+        model.typical.copy_(torch.from_numpy(typical_spectrum(corpus.cache, utterances[:_TYPICAL_UTTERANCES])))
+    else:
+        warm_start(model, begin)
+    return model
+
+
 def train_stage(
     corpus: Corpus, utterances: Sequence[Utterance], settings: Settings, stage: Stage, launch: Launch
 ) -> bool:
     """Train one stage to its end (or for `launch.minutes`); returns whether it is finished."""
     training, size = settings.training, settings.model.stack
-    typical_M = typical_spectrum(corpus.cache, utterances[:_TYPICAL_UTTERANCES])
+    options = launch.applied(
+        TrainOptions(
+            out_dir=stage.folder, steps=stage.steps, learning_rate=stage.rate, evaluate_every=200,
+            ema=training.ema, seed=training.seed, warmup=50, log_every=20,
+        )
+    )  # fmt: skip
+    if stage.start is not None:
+        options = dataclasses.replace(options, warm_start=stage.start)
+    torch.manual_seed(training.seed)
+    model = start_of(settings.model, options, corpus, utterances)
+    typical_M = model.typical.numpy().copy()
     batches = UtteranceBatches(
         corpus.cache, utterances, training.batch_size, size, typical_M, stage.alignments, stage.augmentation,
         training.seed,
@@ -112,18 +141,7 @@ def train_stage(
             plot_boundaries(model, corpus.cache, dev[0], Samples(stage.folder, step))
         return values
 
-    torch.manual_seed(training.seed)
-    options = launch.applied(
-        TrainOptions(
-            out_dir=stage.folder, steps=stage.steps, learning_rate=stage.rate, evaluate_every=200,
-            ema=training.ema, seed=training.seed, warmup=50, log_every=20,
-        )
-    )  # fmt: skip
-    if stage.start is not None:
-        options = dataclasses.replace(options, warm_start=stage.start)
     config, meta = to_dict(settings.model), meta_of(corpus.cache.spec)
-    model = Segmentation(settings.model)
-    model.typical.copy_(torch.from_numpy(typical_M))
     trainer = train(
         model, batches, stage.loss_fn, options, config=config, meta=meta, evaluate=evaluate,
         counts=counts_of_pairs if stage.alignments is None else counts_of_frames,
@@ -146,7 +164,7 @@ def align_by_frames(
     corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, settings: AlignmentSettings, out: Path
 ) -> None:
     """Write the alignment of the training utterances that the third stage learns from."""
-    durations = align(load_model(checkpoint), corpus, utterances, settings)
+    durations = durations_from_frames(load_model(checkpoint), corpus.cache, utterances, settings.pair_weight)
     print(f"aligned {len(durations)} utterances by frames")
     write_alignments(durations, [u.id for u in utterances], out)
 

@@ -15,7 +15,9 @@ from deepvoice.audio.mel import MelSpec
 from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, pair_loss
 from deepvoice.networks.segmentation import SegmentationNetwork, normalise
+from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
 from deepvoice.recipes.common.features import build_cache
+from deepvoice.recipes.common.options import Launch
 from deepvoice.recipes.segmentation import align, augment, corpus, decode, evaluate, prepare, train
 from deepvoice.recipes.segmentation.augment import Augmentation
 from deepvoice.recipes.segmentation.corpus import (
@@ -175,6 +177,17 @@ def test_a_stopped_run_resumes_where_it_was(manifest, tmp_path):
     assert not train.run(small_settings(pair_steps=4), manifest, tmp_path / "run", minutes=0.0)
     assert train.run(small_settings(pair_steps=4), manifest, tmp_path / "run")
     assert train.run(small_settings(pair_steps=4), manifest, tmp_path / "run")  # finished: nothing to do
+
+
+def test_a_network_that_goes_on_keeps_the_typical_spectrum_it_learned_with(manifest, tmp_path):
+    assert train.run(small_settings(), manifest, tmp_path / "first")
+    state = load_checkpoint(tmp_path / "first" / "last.pt")
+    for weights in (state["ema"], state["model"]):
+        weights["typical"] += 1.0
+    save_checkpoint(state, tmp_path / "other.pt")
+    assert train.run(small_settings(), manifest, tmp_path / "second", launch=Launch(warm_start=tmp_path / "other.pt"))
+    second = torch.load(tmp_path / "second" / "last.pt", weights_only=True)
+    assert torch.allclose(second["ema"]["typical"], state["ema"]["typical"])
 
 
 def test_pairs_learn_where_tones_change(manifest):
