@@ -77,8 +77,12 @@ def check_against_local(voice, tmp_path, items, executor, kill):
 
 
 def test_ray_makes_what_one_process_makes_though_a_worker_is_killed(tiny_voice, tmp_path):
-    with OnRay(2) as executor:
-        check_against_local(tiny_voice, tmp_path, sentences(24), executor, 6)
+    stage, items, watch = Synthesise(teacher=str(tiny_voice)), sentences(24), KillOnce(6)
+    many = run_stage(stage, items, tmp_path / "many", OnRay(2), watch)  # alignment too: see the test of 500 sentences
+    one = run_stage(stage, items, tmp_path / "one", Local(1))
+    assert watch.killed and len(watch.keys) == len(set(watch.keys)) == 24
+    assert many.rows == one.rows and not many.errors
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
 
 
 def test_processes_make_the_same_though_one_is_killed(tiny_voice, tmp_path):
