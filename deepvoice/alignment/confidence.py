@@ -31,11 +31,11 @@ class ConfidenceRule:
     utterance_limit: an utterance less likely than this does not say its text
     """
 
-    word: tuple[float, float, float] = (4.0, 2.0, 0.4)
-    skipped: float = 0.05
-    utterance: tuple[float, float, float, float] = (12.1, 7.4, -10.4, -8.2)
-    word_limit: float = 0.15
-    utterance_limit: float = 0.5
+    word: tuple[float, float, float] = (6.8, 0.7, 1.1)
+    skipped: float = 0.1
+    utterance: tuple[float, float, float, float] = (9.9, 5.8, -8.8, -11.7)
+    word_limit: float = 0.5
+    utterance_limit: float = 0.7
 
 
 class Fit(NamedTuple):

@@ -60,7 +60,7 @@ class GraphWeights:
 
     variant: float = -1.0
     silence: float = -1.0
-    garbage: float | None = -25.0
+    garbage: float | None = -15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,6 +183,12 @@ def fit(trials: Trials, ids: Sequence[str]) -> Iterator[str]:
 
 def report(trials: Trials, rule: Any, ids: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the table."""
+    low = [
+        n
+        for n in ids
+        if (a := trials.right[n]).confidence < rule.utterance_limit and len(a.text.split()) >= LEAST_WORDS
+    ]
+    yield f"with their own text refused, of {LEAST_WORDS} words or more: {', '.join(low) or 'none'}"
     accepted = [trials.right[name].accepted for name in ids]
     yield f"{len(ids)} recordings; accepted with their own text: {100 * float(np.mean(accepted)):.1f} %"
     yield f"swapped texts: {detect_swapped(trials, rule.utterance_limit, ids)}"
@@ -198,6 +204,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default=None, metavar="VOICE", help="a voice, or a folder that --adapt has written")
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="pictures of the ten worst")
     parser.add_argument("--fit", action="store_true", help="print the weights that suit every second recording")
+    parser.add_argument(
+        "--wrong", nargs="*", default=[], metavar="ID", help="recordings whose own text is known to be wrong: left out"
+    )
     parser.add_argument("--pocketsphinx", action="store_true", help="compare the boundaries with PocketSphinx's")
     arguments = parser.parse_args(argv)
     rows = read_manifest(arguments.manifest)
@@ -205,8 +214,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     trials = run_trials(aligner, rows, arguments.manifest.parent)
     for name, reason in trials.failed.items():
         print(f"{name}: {reason}")
-    ids = list(trials.right)
-    print("\n".join(report(trials, aligner.settings.confidence, ids[1::2])))
+    ids, rule = list(trials.right), aligner.settings.confidence
+    told = [name for name in ids if name not in arguments.wrong]
+    for title, chosen in (("every second one, not fitted to", ids[1::2]), ("all", ids)):
+        print(f"{title}:")
+        print("\n".join(f"  {line}" for line in report(trials, rule, [n for n in chosen if n in told])))
     if arguments.fit:
         print("\n".join(fit(trials, ids[::2])))
     if arguments.pocketsphinx:
