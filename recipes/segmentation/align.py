@@ -11,12 +11,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from deepvoice.alignment.edges import settle_edges
 from deepvoice.config import load_toml
 from deepvoice.models.segmentation import Segmentation
 from deepvoice.recipes.segmentation.corpus import Corpus, IntArray, Utterance, open_corpus
-from deepvoice.recipes.segmentation.decode import durations_from_frames, settle_edges
+from deepvoice.recipes.segmentation.decode import durations_from_frames
 from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
+from deepvoice.text.phones import NUM_SILENCES
 
 
 def align(
@@ -24,12 +26,11 @@ def align(
 ) -> dict[str, IntArray]:
     """Return the frames of every symbol by utterance id."""
     durations = durations_from_frames(model, corpus.cache, utterances, settings.pair_weight)
-    return {
-        utterance.id: settle_edges(
-            durations[utterance.id], utterance.bases_P, corpus.cache[utterance.id].energy_F, settings.edges
-        )
-        for utterance in utterances
-    }
+    settled = {}
+    for utterance in utterances:
+        silent_P, energy_F = utterance.bases_P < NUM_SILENCES, corpus.cache[utterance.id].energy_F
+        settled[utterance.id] = settle_edges(durations[utterance.id], silent_P, energy_F, settings.edges)
+    return settled
 
 
 def write_alignments(durations: dict[str, IntArray], order: Sequence[str], out: Path) -> None:

@@ -1,7 +1,6 @@
-"""From the network's two readings to frames per symbol: alignment by pairs, by frames, and the edges of silences."""
+"""From the network's two readings to frames per symbol: alignment by pairs, and by frames."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -114,37 +113,3 @@ def common_lag(
         for k in range(2 * reach + 1):
             flux[k] += flux_F[np.clip(cuts + k, 0, len(flux_F) - 1)].sum()
     return int(np.argmax(flux)) - reach
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeRule:
-    """Where silence ends and begins, by power."""
-
-    reach: int = 12  # frames that an edge may move
-    threshold: float = 0.25  # share of the way from the silence's level to the phone's, in log power
-
-
-def settle_edges(durations_P: IntArray, bases_P: IntArray, energy_F: FloatArray, rule: EdgeRule) -> IntArray:
-    """Move the boundaries between silences and phones to where the log power crosses the threshold.
-
-    Only boundaries of silences that have frames move, by at most `rule.reach` and never past the middle of a neighbour.
-    Returns int64 [P], same sum, phones at least one frame.
-    """
-    cuts = np.concatenate([[0], np.cumsum(durations_P)])
-    silent = bases_P < NUM_SILENCES
-    for i in range(1, len(bases_P)):
-        if silent[i - 1] == silent[i] or durations_P[i - 1] == 0 or durations_P[i] == 0:
-            continue
-        low = max(cuts[i] - rule.reach, (cuts[i - 1] + cuts[i] + 1) // 2, cuts[i - 1] + 1)
-        high = min(cuts[i] + rule.reach, (cuts[i] + cuts[i + 1]) // 2, cuts[i + 1] - 1)
-        if low >= high:
-            continue
-        quiet, loud = (slice(cuts[i - 1], low), slice(high, cuts[i + 1]))[:: 1 if silent[i - 1] else -1]
-        level = np.median(energy_F[quiet]) if quiet.stop > quiet.start else energy_F[low]
-        peak = np.max(energy_F[loud]) if loud.stop > loud.start else energy_F[high]
-        above = energy_F[low:high] > level + rule.threshold * (peak - level)
-        if silent[i - 1]:  # speech begins at the first frame above
-            cuts[i] = low + int(np.argmax(above)) if above.any() else high
-        else:  # silence begins after the last frame above
-            cuts[i] = low + len(above) - int(np.argmax(above[::-1])) if above.any() else low
-    return np.diff(cuts)

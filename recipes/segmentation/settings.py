@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deepvoice.alignment.edges import EdgeRule
 from deepvoice.config import require_range
 from deepvoice.configs import SegmentationConfig
 from deepvoice.recipes.segmentation.augment import Augmentation
-from deepvoice.recipes.segmentation.decode import EdgeRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,12 @@
-"""Monotone alignment of steps of sound to the states of a known line: one Viterbi pass over a batch, in numpy."""
+"""Monotone alignment of steps of sound to the states of a known line, by the decoder of `deepvoice align`."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.kernels.viterbi import IMPOSSIBLE, Problem
+from deepvoice.kernels.viterbi import viterbi as best_paths
+
 FloatArray = NDArray[np.float32]
-_IMPOSSIBLE = np.float32(-1e30)
 
 
 def viterbi(
@@ -23,52 +25,44 @@ def viterbi(
     Returns for each sentence the state of each step, int64 [steps_B[b]].
     Raises ValueError where a sentence has more compulsory states than steps.
     """
-    B, T, S = emission_BTS.shape
-    score_BS = np.full((B, S), _IMPOSSIBLE, np.float32)
-    score_BS[:, 0] = emission_BTS[:, 0, 0]
-    if S > 1:
-        score_BS[:, 1] = np.where(optional_BS[:, 0], emission_BTS[:, 0, 1], _IMPOSSIBLE)
-    final_BS = score_BS
-    back_TBS = np.zeros((T, B, S), np.int8)
-    for t in range(1, T):
-        score_BS, back_TBS[t] = _step(score_BS, optional_BS, None if entry_BTS is None else entry_BTS[:, t])
-        score_BS += emission_BTS[:, t]
-        final_BS = np.where((steps_B > t)[:, None], score_BS, final_BS)
-    return [
-        _trace(
-            back_TBS[: steps_B[b], b], final_BS[b, : states_B[b]], last_optional=bool(optional_BS[b, states_B[b] - 1])
+    problems = [
+        _problem(
+            emission_BTS[b, :steps, :states],
+            optional_BS[b, :states],
+            None if entry_BTS is None else entry_BTS[b, :steps, :states],
         )
-        for b in range(B)
+        for b, (steps, states) in enumerate(zip(steps_B.tolist(), states_B.tolist(), strict=True))
     ]
+    found = []
+    for problem, path in zip(problems, best_paths(problems), strict=True):
+        if path is None:
+            steps, states = problem.emission_FC.shape
+            raise ValueError(
+                f"{steps} steps cannot hold {states} states; expected a recording long enough for its text"
+            )
+        found.append(path.state_F.astype(np.int64))
+    return found
 
 
-def _step(
-    score_BS: FloatArray, optional_BS: NDArray[np.bool_], entry_BS: FloatArray | None
-) -> tuple[FloatArray, NDArray[np.int8]]:
-    """Return the best score of each state before emission, and how many states back it came from."""
-    advance_BS = np.full_like(score_BS, _IMPOSSIBLE)
-    advance_BS[:, 1:] = score_BS[:, :-1]
-    leap_BS = np.full_like(score_BS, _IMPOSSIBLE)
-    leap_BS[:, 2:] = np.where(optional_BS[:, 1:-1], score_BS[:, :-2], _IMPOSSIBLE)
-    best_BS = np.maximum(advance_BS, leap_BS)
-    moves_BS = np.where(leap_BS > advance_BS, np.int8(2), np.int8(1))
-    if entry_BS is not None:
-        best_BS = best_BS + entry_BS
-    moves_BS[best_BS <= score_BS] = 0
-    return np.maximum(best_BS, score_BS), moves_BS
-
-
-def _trace(back_TS: NDArray[np.int8], final_S: FloatArray, *, last_optional: bool) -> NDArray[np.int64]:
-    """Follow the moves back from the best final state."""
-    state = len(final_S) - 1
-    if last_optional and state and final_S[state - 1] > final_S[state]:
-        state -= 1
-    if final_S[state] <= _IMPOSSIBLE / 2:
-        raise ValueError(
-            f"{len(back_TS)} steps cannot hold {len(final_S)} states; expected a recording long enough for its text"
-        )
-    path_T = np.empty(len(back_TS), np.int64)
-    for t in range(len(back_TS) - 1, -1, -1):
-        path_T[t] = state
-        state -= int(back_TS[t, state])
-    return path_T
+def _problem(emission_TS: FloatArray, optional_S: NDArray[np.bool_], entry_TS: FloatArray | None) -> Problem:
+    """Return a line as a graph: a state is entered from the one before, or from the one before an optional one."""
+    T, S = emission_TS.shape
+    leap_S = np.concatenate([[False, False], optional_S[1:-1]])[:S]
+    sources = [[s - 1, s - 2] if leap_S[s] else [s - 1] for s in range(1, S)]
+    source_A = np.array([source for into in sources for source in into], np.int32)
+    initial_S, final_S = np.full(S, IMPOSSIBLE, np.float32), np.full(S, IMPOSSIBLE, np.float32)
+    initial_S[: 2 if optional_S[0] else 1] = 0.0
+    final_S[-2 if optional_S[-1] else -1 :] = 0.0
+    return Problem(
+        emission_FC=np.ascontiguousarray(emission_TS),
+        leave_TC=np.zeros((T, S), np.float32),
+        enter_TC=np.zeros((T, S), np.float32) if entry_TS is None else np.ascontiguousarray(entry_TS),
+        class_S=np.arange(S, dtype=np.int32),
+        first_arc=np.concatenate([[0, 0], np.cumsum([len(into) for into in sources])]).astype(np.int32),
+        source_A=source_A,
+        bonus_A=np.zeros(len(source_A), np.float32),
+        initial_S=initial_S,
+        final_S=final_S,
+        low_F=np.zeros(T, np.int32),
+        high_F=np.full(T, S, np.int32),
+    )

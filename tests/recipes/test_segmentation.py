@@ -11,6 +11,7 @@ pytest.importorskip("pyworld")
 
 import torch
 
+from deepvoice.alignment.edges import EdgeRule, settle_edges
 from deepvoice.audio.mel import MelSpec
 from deepvoice.configs import SegmentationConfig
 from deepvoice.models.segmentation import Segmentation, pair_loss
@@ -30,7 +31,7 @@ from deepvoice.recipes.segmentation.corpus import (
     typical_spectrum,
     whole_durations,
 )
-from deepvoice.recipes.segmentation.decode import EdgeRule, common_lag, settle_edges
+from deepvoice.recipes.segmentation.decode import common_lag
 from deepvoice.recipes.segmentation.pocketsphinx_baseline import _durations, to_frames
 from deepvoice.recipes.segmentation.settings import Settings, TrainingSettings, default_config
 from deepvoice.recipes.segmentation.viterbi import viterbi
@@ -103,14 +104,14 @@ def test_edges_of_silence_move_to_the_power_and_phones_keep_a_frame():
     bases = base_ids("sil K AA1 , S .".split())
     energy = np.full(100, -20.0, np.float32)
     energy[30:50] = energy[60:80] = -5.0
-    settled = settle_edges(np.array([26, 10, 16, 5, 18, 25]), bases, energy, EdgeRule())
+    settled = settle_edges(np.array([26, 10, 16, 5, 18, 25]), bases < NUM_SILENCES, energy, EdgeRule())
     assert settled.tolist() == [30, 6, 14, 10, 20, 20]
     for seed in range(20):
         random = np.random.default_rng(seed)
         durations = random.integers(1, 12, 6)
         durations[3] = random.integers(0, 5)
         noise = random.standard_normal(int(durations.sum())).astype(np.float32) * 5
-        moved = settle_edges(durations, bases, noise, EdgeRule())
+        moved = settle_edges(durations, bases < NUM_SILENCES, noise, EdgeRule())
         assert moved.sum() == durations.sum()
         assert (moved[bases >= NUM_SILENCES] >= 1).all()
         assert (moved >= 0).all()
