@@ -32,6 +32,7 @@ TRAINING = {
     "distillmos",
     "soxr",
     "jiwer",
+    "faster_whisper",
 }
 # part -> parts of ours it may import, third-party packages it may import
 RULES = {
