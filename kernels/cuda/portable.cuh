@@ -39,7 +39,7 @@ struct Bfloat {
 
 #ifdef DV_EMULATE
 #include "emulation.hpp"
-#else
+#elif defined(__CUDACC__)  // the host's compiler sees no more than the types above
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
