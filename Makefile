@@ -62,7 +62,7 @@ test-wheel: build wheel ## run the test suite on the built wheel
 SANITIZED := $(CHECKS)/sanitize
 sanitized: build
 	rm -rf $(SANITIZED)/venv && $(PYTHON) -m venv --without-pip $(SANITIZED)/venv
-	DEEPVOICE_SANITIZE=ON $(PY) -m pip install -q --no-build-isolation --no-deps -C build-dir=$(SANITIZED)/build --target \
+	DEEPVOICE_SANITIZE=ON DEEPVOICE_CUDA_EMULATED=ON $(PY) -m pip install -q --no-build-isolation --no-deps -C build-dir=$(SANITIZED)/build --target \
 	  "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" .
 
 sanitize: sanitized ## run the kernel and damage tests under AddressSanitizer
