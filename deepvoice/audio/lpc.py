@@ -56,7 +56,8 @@ def damped(lpc_FK: FloatArray, most: float = 40.0, damping: float = 0.99) -> Flo
         power_FN = response_FN[:, :_RESPONSE] + response_FN[:, _RESPONSE:]
         weakest_F[first : first + _BLOCK] = power_FN.min(axis=1)
     sharp_F = np.pad(weakest_F < 1.0 / most**2, _AROUND)
-    near_F = np.lib.stride_tricks.sliding_window_view(sharp_F, 2 * _AROUND + 1).any(axis=1)
+    around_FW = np.lib.stride_tricks.sliding_window_view(sharp_F, 2 * _AROUND + 1)
+    near_F: NDArray[np.bool_] = np.any(around_FW, axis=1)
     factor_FK = np.where(near_F[:, None], damping ** np.arange(1, order + 1), 1.0).astype(np.float32)
     return lpc_FK * factor_FK
 

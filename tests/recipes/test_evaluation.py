@@ -230,3 +230,26 @@ def test_the_weights_are_small():
     from deepvoice.recipes.evaluation.bursts import WEIGHTS
 
     assert Path(WEIGHTS).stat().st_size < 100_000
+
+
+def test_questions_end_as_they_should(heart):
+    from deepvoice.recipes.evaluation.questions import evaluate, read_triples
+
+    triples = read_triples()
+    assert len(triples) == 50 and len({text for triple in triples for text in triple}) == 150
+    found = evaluate(heart, triples[:3])
+    assert found["yes_no_ends_3_semitones_above_statement_percent"] == 100
+    assert min(found["question word_falls_percent"], found["statement_falls_percent"]) > 60
+    assert found["frames_within_a_tenth_of_the_contour_percent"] > 90
+
+
+def test_contours_are_those_of_the_speech(heart):
+    from deepvoice.recipes.evaluation.questions import requested
+
+    wanted = requested(heart, "Did she sell the old house? She did.")
+    speech = heart.speak("Did she sell the old house? She did.")
+    assert len(wanted) * 120 >= len(speech.samples)
+    for phone in speech.phones:
+        inside = wanted[round(phone.samples[0] / 120) : round(phone.samples[1] / 120)]
+        if phone.f0 and len(inside[inside > 0]) > 4:
+            assert inside[inside > 0].mean() == pytest.approx(phone.f0, rel=0.03)
