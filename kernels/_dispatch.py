@@ -23,7 +23,7 @@ BackendChoice = Literal["auto", "reference", "cpu", "cuda"]
 
 ENVIRONMENT = "DEEPVOICE_KERNELS"
 PRECISION_ENVIRONMENT = "DEEPVOICE_PRECISION"
-INTERFACE_VERSION = 3  # of the functions of _cpu; an editable install may have an extension built from older sources
+INTERFACE_VERSION = 4  # of the functions of _cpu; an editable install may have an extension built from older sources
 _PREFERRED: ContextVar[str] = ContextVar("preferred_backend", default="auto")
 _LOG = logging.getLogger(__name__)
 

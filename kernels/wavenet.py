@@ -175,6 +175,7 @@ def generate(
     floor: float = 0.0,
     state: WaveNetState | None = None,
     *,
+    threads: int = 1,
     backend: str = "auto",
 ) -> Generated:
     """Draw samples one after the other.
@@ -186,12 +187,18 @@ def generate(
     temperature_F: float32 [F], positive; below 1 makes likely levels likelier
     floor: probability that is taken off every level before the draw, in [0, 1)
     state: of an earlier call, silence when None; it is not changed
+    threads: 1, or 2 to share the work of a large WaveNet with another core (the same samples)
     Returns samples, codes and the state after the last sample.
     Raises TypeError or ValueError for arguments that do not fit, KernelUnavailableError for a missing backend.
     """
-    return generate_many(
-        weights, [Piece(cond_FC, lpc_FK, pulse_NQ2, uniforms_T, temperature_F, floor, state)], backend=backend
-    )[0]
+    if threads not in (1, 2):
+        raise ValueError(f"threads is {threads}, expected 1 or 2")
+    piece = Piece(cond_FC, lpc_FK, pulse_NQ2, uniforms_T, temperature_F, floor, state)
+    if threads == 1 or resolve(backend) != "cpu":
+        return generate_many(weights, [piece], backend=backend)[0]
+    call, result = _call(_check_piece(weights.shape, piece))
+    _packed(weights, "cpu").generate_paired(*call)
+    return result
 
 
 class _Stream(NamedTuple):
@@ -226,14 +233,17 @@ def generate_many(weights: WaveNetWeights, pieces: Sequence[Piece], *, backend: 
     chosen = resolve(backend)
     if chosen == "reference":
         return [_by_reference(weights, stream) for stream in streams]
-    results, calls = [], []
-    for (cond_FC, lpc_FK, pulse_NQ2, state, count), *rest in streams:
-        samples, codes, new = np.empty(count, np.float32), np.empty(count, np.uint8), state.copy()
-        results.append(Generated(samples, codes, new))
-        arrays = (new.signal, new.residual, new.output, new.queues_DR, samples, codes)
-        calls.append((cond_FC, lpc_FK, pulse_NQ2, *rest, *arrays))
-    _packed(weights, chosen).generate_many(calls)
-    return results
+    calls = [_call(stream) for stream in streams]
+    _packed(weights, chosen).generate_many([arguments for arguments, _ in calls])
+    return [result for _, result in calls]
+
+
+def _call(stream: _Stream) -> tuple[tuple[Any, ...], Generated]:
+    """Return the extension's arguments for a stream, and the arrays that it fills."""
+    (cond_FC, lpc_FK, pulse_NQ2, state, count), *rest = stream
+    samples, codes, new = np.empty(count, np.float32), np.empty(count, np.uint8), state.copy()
+    arrays = (new.signal, new.residual, new.output, new.queues_DR, samples, codes)
+    return (cond_FC, lpc_FK, pulse_NQ2, *rest, *arrays), Generated(samples, codes, new)
 
 
 def _by_reference(weights: WaveNetWeights, stream: _Stream) -> Generated:

@@ -28,7 +28,7 @@ using dv::CodesOut;
 using dv::In;
 using dv::Out;
 using dv::size_of;
-constexpr int kInterfaceVersion = 3;  // INTERFACE_VERSION of kernels/_dispatch.py
+constexpr int kInterfaceVersion = 4;  // INTERFACE_VERSION of kernels/_dispatch.py
 
 void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
               In<1> temperature, float floor, Out<1> signal, Out<1> residual, Out<1> output,
@@ -38,6 +38,18 @@ void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> unifor
                                          signal, residual, output, queues, samples, codes);
   const nb::gil_scoped_release unlocked;
   net.run({run});
+}
+
+// The same on two threads; returns the number of steps that they did together.
+int64_t generate_paired(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
+                        In<1> temperature, float floor, Out<1> signal, Out<1> residual,
+                        Out<1> output, Out<2> queues, Out<1> samples, CodesOut codes,
+                        int patience) {
+  if (patience < 0) throw std::invalid_argument("patience must be at least 0");
+  const dv::WaveNetRun run = checked_stream(net, cond, lpc, pulse, uniforms, temperature, floor,
+                                            signal, residual, output, queues, samples, codes);
+  const nb::gil_scoped_release unlocked;
+  return net.run_paired(run, patience);
 }
 
 // Each stream is a tuple of the arguments of `generate`; the caller keeps their arrays alive.
@@ -103,6 +115,11 @@ NB_MODULE(_cpu, m) {
            "uniforms"_a.noconvert(), "temperature"_a.noconvert(), "floor"_a, "signal"_a.noconvert(),
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),
            "samples"_a.noconvert(), "codes"_a.noconvert())
+      .def("generate_paired", &generate_paired, "cond"_a.noconvert(), "lpc"_a.noconvert(),
+           "pulse"_a.noconvert(), "uniforms"_a.noconvert(), "temperature"_a.noconvert(), "floor"_a,
+           "signal"_a.noconvert(), "residual"_a.noconvert(), "output"_a.noconvert(),
+           "queues"_a.noconvert(), "samples"_a.noconvert(), "codes"_a.noconvert(),
+           "patience"_a = dv::WaveNet::kPatience)
       .def("generate_many", &generate_many, "streams"_a,
            nb::sig("def generate_many(self, streams: collections.abc.Sequence[tuple[object, ...]]) "
                    "-> None"))

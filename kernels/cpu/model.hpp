@@ -77,7 +77,8 @@ struct WaveNetScratch {
   float* before;   // [kBlock], their running sums
   float* lpc;      // [lpcP + 1], oldest first after leading zeros; the last is the newest sample's
   // Inputs of matrices in the form that their storage wants, with room for floats.
-  float *input_code, *stream_code, *gated_code[2], *skip_code, *hidden_code;
+  float *input_code, *stream_code, *skip_code, *hidden_code;
+  float* gated_code;  // [layers][residualP]; alone, a stream uses two layers' in turn
   // Histories, [kLeadIn + past + bunch]: amplitude, times gain, companded; residual, companded.
   float *signal, *signal_gained, *signal_coded, *residual, *residual_coded;
   float* coded_amplitudes;  // [levelsP], the levels companded
@@ -98,5 +99,22 @@ struct WaveNetRun {
   uint8_t* codes;                              // [T], or null when they are given
   float* logits;                               // [T, levels], or null
 };
+
+// What two threads that work on one stream tell each other (pair_body.hpp). Each number is written
+// by one thread and lies on a cache line of its own.
+struct WaveNetPair {
+  alignas(64) int64_t order;   // main: even to work from `first` on, odd to pause, kPairDone to end
+  alignas(64) int64_t paused;  // partner: the last order to pause that it has followed
+  alignas(64) int64_t gated;   // main: gates done, of the layers of all steps
+  alignas(64) int64_t past;    // partner: past halves done, likewise
+  alignas(64) int64_t summed;  // partner: skip sums done, of steps
+  alignas(64) int64_t first;   // main, while the partner pauses: the step that it begins with
+  int64_t paired;              // main: steps that were done together
+  int patience;                // turns of a wait after which a thread thinks the other asleep
+  void (*give_way)();          // lets other threads run
+  // The partner's own memory, as in WaveNetScratch; frames and steps in turn.
+  float *cond[2], *partial, *skip[2];
+};
+constexpr int64_t kPairDone = -1;
 
 }  // namespace dv

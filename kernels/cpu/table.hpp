@@ -41,6 +41,13 @@ struct Table {
   void (*wavenet)(const WaveNetModel& model, WaveNetScratch* scratch, const WaveNetRun* runs,
                   int count);
 
+  // Runs one stream on two threads: this is the main one's part,
+  void (*wavenet_pair)(const WaveNetModel& model, WaveNetScratch* scratch, const WaveNetRun& run,
+                       WaveNetPair* pair);
+  // and this the other's, which returns when the main one is done.
+  void (*wavenet_partner)(const WaveNetModel& model, const WaveNetScratch& scratch,
+                          const WaveNetRun& run, WaveNetPair* pair);
+
   // sums [columns, outputs] = the integer sums of an int8 matrix with x [columns, inputs], which is
   // quantised as `matrix` says.
   void (*int8_sums)(const Matrix& matrix, const float* x, int64_t columns, int32_t* sums);

@@ -11,10 +11,15 @@
 //
 #include "draw_body.hpp"
 //
+#include "bunch_body.hpp"
+//
 #include "wavenet_body.hpp"
+//
+#include "pair_body.hpp"
 
 static constexpr Table table_named(const char* name) {
-  return {name,       kHalfWeights,  kInt8Group, kInt8Zero, kInt8RectifiedZero, elementary, dense,
-          gru_gates,  qrnn_pool,     wavenet,    int8_sums, kBfloatProducts,    affine,     encode,
-          layer_norm, multiply_adds, read_all};
+  return {name,         kHalfWeights,    kInt8Group,    kInt8Zero,       kInt8RectifiedZero,
+          elementary,   dense,           gru_gates,     qrnn_pool,       wavenet,
+          wavenet_pair, wavenet_partner, int8_sums,     kBfloatProducts, affine,
+          encode,       layer_norm,      multiply_adds, read_all};
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "dispatch.hpp"
 #include "pack.hpp"
@@ -274,8 +275,7 @@ static int64_t lay_out(const WaveNetModel& m, float* memory, WaveNetScratch* scr
         {&s.lpc, m.lpcP + kBlock},
         {&s.input_code, padded(3 * m.history + 2 * m.harmonics)},
         {&s.stream_code, m.residualP},
-        {&s.gated_code[0], m.residualP},
-        {&s.gated_code[1], m.residualP},
+        {&s.gated_code, m.layers * m.residualP},
         {&s.skip_code, m.skipP},
         {&s.hidden_code, m.headP},
         {&s.signal, history},
@@ -312,6 +312,37 @@ void WaveNet::run(std::vector<WaveNetRun> runs) {
     lay_out(m, memory.get(), scratch, count);
     functions.wavenet(m, scratch, runs.data() + first, count);
   }
+}
+
+int64_t WaveNet::run_paired(const WaveNetRun& run, int patience) {
+  const Table& functions = table();
+  const WaveNetModel& m = model(functions);
+  WaveNetScratch counted{}, scratch{};
+  AlignedArray<float> memory(static_cast<size_t>(lay_out(m, nullptr, &counted, 1)));
+  lay_out(m, memory.get(), &scratch, 1);
+  const size_t width = static_cast<size_t>(2 * m.residualP), layers = static_cast<size_t>(m.layers);
+  const size_t cond = layers * width + static_cast<size_t>(m.skipP);
+  const size_t partial = layers * kPastColumns * width;
+  AlignedArray<float> partners(2 * cond + partial + 2 * static_cast<size_t>(m.skipP));
+  WaveNetPair pair{};
+  pair.order = 1;
+  pair.patience = patience;
+  pair.give_way = [] { std::this_thread::yield(); };
+  pair.cond[0] = partners.get();
+  pair.cond[1] = pair.cond[0] + cond;
+  pair.partial = pair.cond[1] + cond;
+  pair.skip[0] = pair.partial + partial;
+  pair.skip[1] = pair.skip[0] + m.skipP;
+  std::thread partner([&] {
+    const FlushDenormals flush;
+    functions.wavenet_partner(m, scratch, run, &pair);
+  });
+  {
+    const FlushDenormals flush;
+    functions.wavenet_pair(m, &scratch, run, &pair);
+  }
+  partner.join();
+  return pair.paired;
 }
 
 }  // namespace dv

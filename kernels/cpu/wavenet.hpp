@@ -37,6 +37,12 @@ class WaveNet {
   // sizes of this WaveNet. Safe from several threads.
   void run(std::vector<WaveNetRun> runs);
 
+  // Runs one stream on this thread and another one, with the results of `run`. `patience` is how
+  // many turns this thread waits for the other before it goes on alone. Returns how many steps were
+  // done together. Throws std::system_error where there are no more threads.
+  int64_t run_paired(const WaveNetRun& run, int patience = kPatience);
+  static constexpr int kPatience = 4000;  // about 100 us
+
  private:
   struct Packed;  // weights laid out for an instruction set
   const WaveNetModel& model(const Table& functions);

@@ -252,7 +252,7 @@ uint64_t hash(uint64_t h, const void* data, size_t bytes) {  // FNV-1a
   return h;
 }
 
-// Scores given codes, draws alone and draws beside other streams. Returns a hash of all outputs.
+// Scores given codes, draws alone, on two threads and beside other streams. Returns a hash of all outputs.
 uint64_t check_wavenet(const Case& c, Report* report) {
   WaveNetCase scored(c), drawn(c), first(c), second(c), third(c);
   dv::WaveNet net(scored.sizes, scored.tensors(), static_cast<dv::Precision>(c.size("precision")));
@@ -265,6 +265,12 @@ uint64_t check_wavenet(const Case& c, Report* report) {
     const Floats codes(drawn.drawn.begin(), drawn.drawn.end());
     report->compare(c, codes, "expected_codes", 0.0);
     report->compare(c, drawn.samples, "expected_drawn", c.number("tolerance_samples"));
+  }
+  for (int patience : {0, dv::WaveNet::kPatience}) {
+    WaveNetCase paired(c);
+    net.run_paired(paired.run(false), patience);
+    if (paired.samples != drawn.samples || paired.queues != drawn.queues)
+      report->fail(c, "two threads differ from one");
   }
   net.run({first.run(false), second.run(false), third.run(false)});
   for (const WaveNetCase* other : {&first, &second, &third})

@@ -9,6 +9,7 @@ import pytest
 from nanobind.stubgen import StubGen
 
 from deepvoice import kernels
+from deepvoice.kernels import wavenet
 from deepvoice.kernels._dispatch import extension
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,6 +86,16 @@ def test_run_arrays_are_checked_without_the_python_layer(isa, make_weights):
     logits = np.empty((240, 10), np.float32)
     with pytest.raises(ValueError, match="below the number of levels"):
         few.teacher_forced(*good[:3], np.full(240, 10, np.uint8), *good[5:], logits)
+
+
+def test_patience_is_checked_without_the_python_layer(isa, make_weights, make_inputs):
+    weights = make_weights()
+    state, codes = wavenet.WaveNetState.initial(weights.shape), np.zeros(240, np.uint8)
+    arrays = (state.signal, state.residual, state.output, state.queues_DR, np.zeros(240, np.float32), codes)
+    with pytest.raises(ValueError, match="patience"):
+        extension().WaveNet(**arguments(weights)).generate_paired(
+            *make_inputs(weights.shape, 2).values(), 0.0, *arrays, patience=-1
+        )
 
 
 def test_int8_needs_limits_without_the_python_layer(isa, make_weights):

@@ -67,6 +67,32 @@ def test_random_sizes_match_the_reference(isa, assert_matches, make_shape, make_
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("patience", [0, 1, 4000, 10**7])  # gives the other thread up at once, or never
+def test_two_threads_draw_what_one_draws_bit_for_bit(isa, make_weights, make_inputs, wavenet_name, precision, patience):
+    weights = make_weights(wavenet_name, precision=precision)
+    inputs = make_inputs(weights.shape, 12)
+    alone = wavenet.generate(weights, **inputs, floor=FLOOR, backend="cpu")
+    state = wavenet.WaveNetState.initial(weights.shape)
+    samples, codes = np.empty_like(alone.samples), np.empty_like(alone.codes)
+    arrays = (state.signal, state.residual, state.output, state.queues_DR, samples, codes)
+    together = wavenet._packed(weights, "cpu").generate_paired(*inputs.values(), FLOOR, *arrays, patience)
+    assert 0 <= together <= 12 * weights.shape.hop // weights.shape.bunch
+    assert np.array_equal(samples, alone.samples)
+    assert np.array_equal(codes, alone.codes)
+    for name in ("signal", "residual", "output", "queues_DR"):
+        assert np.array_equal(getattr(state, name), getattr(alone.state, name))
+
+
+def test_threads_are_one_or_two(backend, make_weights, make_inputs):
+    weights = make_weights()
+    inputs = make_inputs(weights.shape, 2)
+    results = [wavenet.generate(weights, **inputs, threads=n, backend=backend).samples for n in (1, 2)]
+    assert np.array_equal(*results)
+    with pytest.raises(ValueError, match="threads is 3"):
+        wavenet.generate(weights, **inputs, threads=3, backend=backend)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_generating_and_scoring_agree(backend, make_weights, make_inputs, wavenet_name, precision):
     weights = make_weights(wavenet_name, precision=precision)
     inputs = make_inputs(weights.shape, 2)
