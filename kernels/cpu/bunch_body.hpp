@@ -27,14 +27,31 @@ static inline float compress(const WaveNetModel& m, float x) {
   return first_lane(compand(broadcast(x), m.code_scale, m.mu, m.compress_scale));
 }
 
+// One number of each stream; all of them are companded together.
+struct StreamValues {
+  alignas(64) float v[kMaxStreams] = {0.0f};
+};
+static_assert(kMaxStreams % kLanes == 0, "whole vectors");
+
+static inline void compress_all(const WaveNetModel& m, const StreamValues& x, int count,
+                                StreamValues* coded) {
+  for (int b = 0; b < count; b += kLanes)
+    store(coded->v + b, compand(load(x.v + b), m.code_scale, m.mu, m.compress_scale));
+}
+
+// A sample and its residual, each also companded.
+struct Remembered {
+  float x, coded_x, e, coded_e;
+};
+
 // Writes history entry `at` (from the oldest) of all five histories.
-static inline void remember(const WaveNetModel& m, const WaveNetScratch& s, int at, float x,
-                            float e, float coded_e) {
-  s.signal[at] = x;
-  s.signal_gained[at] = m.signal_gain * x;
-  s.signal_coded[at] = compress(m, x);
-  s.residual[at] = e;
-  s.residual_coded[at] = coded_e;
+static inline void remember(const WaveNetModel& m, const WaveNetScratch& s, int at,
+                            const Remembered& r) {
+  s.signal[at] = r.x;
+  s.signal_gained[at] = m.signal_gain * r.x;
+  s.signal_coded[at] = r.coded_x;
+  s.residual[at] = r.e;
+  s.residual_coded[at] = r.coded_e;
 }
 
 // Moves the histories back by a bunch, so that the newest sample is entry kLeadIn + past - 1.
@@ -93,20 +110,32 @@ static inline void head_pass(const WaveNetModel& m, const WaveNetScratch& s, con
   for (; j < m.headP; j += kLanes) head_columns<1>(m, s, p, m.draw[p.head] + j, sum + j);
 }
 
-// What the samples before the bunch give to every head: nothing of it has to wait for a draw.
-static inline void prepare_heads(const WaveNetModel& m, const WaveNetScratch& s) {
+// What the samples before the bunch give to every head: nothing of it has to wait for a draw. Head
+// by head, so that the weights of one are read from the cache once for all streams.
+static inline void prepare_heads(const WaveNetModel& m, const WaveNetScratch* s, int count) {
   for (int i = 0; i < m.bunch && i < m.head_history; ++i)
-    head_pass(m, s, {i, kLeadIn + m.past + i, m.head_history, i + 1, nullptr});
+    for (int b = 0; b < count; ++b)
+      head_pass(m, s[b], {i, kLeadIn + m.past + i, m.head_history, i + 1, nullptr});
 }
 
-// Inputs of the output matrix for sample i of the bunch. Returns the prediction.
-static inline float head(const WaveNetModel& m, const WaveNetScratch& s, int i) {
+// Inputs of the output matrix for sample i of the bunch; `prediction` has two views.
+static inline void head(const WaveNetModel& m, const WaveNetScratch& s, int i,
+                        const float* prediction) {
   const int end = kLeadIn + m.past + i;
-  const float prediction = predict(m, s, end);
-  const float views[] = {m.signal_gain * prediction, compress(m, prediction)};
-  head_pass(m, s, {i, end, i < m.head_history ? i : m.head_history, 1, views});
+  head_pass(m, s, {i, end, i < m.head_history ? i : m.head_history, 1, prediction});
   encode_inputs(m.output, s.heads + i * m.headP, m.headP, s.hidden_code);
-  return prediction;
+}
+
+// Predicts sample i of the bunch in every stream and computes the inputs of their output matrix.
+static inline void heads(const WaveNetModel& m, const WaveNetScratch* s, int count, int i,
+                         StreamValues* prediction) {
+  StreamValues coded;
+  for (int b = 0; b < count; ++b) prediction->v[b] = predict(m, s[b], kLeadIn + m.past + i);
+  compress_all(m, *prediction, count, &coded);
+  for (int b = 0; b < count; ++b) {
+    const float views[] = {m.signal_gain * prediction->v[b], coded.v[b]};
+    head(m, s[b], i, views);
+  }
 }
 
 static inline float clip(float x) {
@@ -125,9 +154,10 @@ static inline void draw(const WaveNetModel& m, const WaveNetScratch* s, const Wa
   if (codes[0] >= 0) return;  // scored, not drawn; such runs do not share a call with others
   for (int b = 0; b < count; ++b) {
     for (int a = m.levels; a < kMaxLevels; ++a) s[b].logits[a] = -1e30f;  // never likely
-    sum[b] = scale_logits(s[b].logits, runs[b].temperature[frame]);
+    sum[b] = largest_logit(s[b].logits);
   }
-  for (int b = 0; b < count; ++b) sum[b] = exponentiate(s[b].logits, sum[b], s[b].weights);
+  for (int b = 0; b < count; ++b)
+    sum[b] = exponentiate(s[b].logits, sum[b], runs[b].temperature[frame], s[b].weights);
   for (int b = 0; b < count; ++b) take_floor(s[b].weights, runs[b].floor * sum[b], s[b].before);
   for (int b = 0; b < count; ++b) {
     codes[b] = level_at(s[b].logits, s[b].weights, s[b].before, runs[b].uniforms[t], m.levels);
@@ -135,14 +165,19 @@ static inline void draw(const WaveNetModel& m, const WaveNetScratch* s, const Wa
   }
 }
 
-// Turns the code of sample i of the bunch, sample t of the run, into a sample.
-static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun& run, int code,
-                          int64_t t, int i, float prediction) {
-  const float e = m.amplitudes[code];
-  const float x = clip(prediction + e);
-  remember(m, *s, kLeadIn + m.past + i, x, e, s->coded_amplitudes[code]);
-  s->output = x + m.pre_emphasis * s->output;
-  run.samples[t] = s->output;
+// Turns the codes of sample i of the bunch, sample t of the runs, into samples.
+static inline void accept(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* runs,
+                          int count, const int* codes, int64_t t, int i,
+                          const StreamValues& prediction) {
+  StreamValues x, coded;
+  for (int b = 0; b < count; ++b) x.v[b] = clip(prediction.v[b] + m.amplitudes[codes[b]]);
+  compress_all(m, x, count, &coded);
+  for (int b = 0; b < count; ++b) {
+    remember(m, s[b], kLeadIn + m.past + i,
+             {x.v[b], coded.v[b], m.amplitudes[codes[b]], s[b].coded_amplitudes[codes[b]]});
+    s[b].output = x.v[b] + m.pre_emphasis * s[b].output;
+    runs[b].samples[t] = s[b].output;
+  }
 }
 
 // Draws leave the second-level cache idle: a share of the weights that the next step begins with is
@@ -158,20 +193,20 @@ static inline void fetch_ahead(const WaveNetModel& m, int sample) {
 static void bunch(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* runs, int count,
                   int64_t frame, int64_t t) {
   Columns c;
-  float prediction[kMaxStreams];
+  StreamValues prediction;
   int codes[kMaxStreams];
+  prepare_heads(m, s, count);
   for (int b = 0; b < count; ++b) {
-    prepare_heads(m, s[b]);
     c.x[b] = s[b].hidden_code;
     c.start[b] = m.output_bias;
     c.y[b] = s[b].logits;
   }
   for (int i = 0; i < m.bunch; ++i) {
     fetch_ahead(m, i);
-    for (int b = 0; b < count; ++b) prediction[b] = head(m, s[b], i);
+    heads(m, s, count, i, &prediction);
     product(m.output, c.operands(), count, kWhole);
     draw(m, s, runs, count, frame, t + i, codes);
-    for (int b = 0; b < count; ++b) accept(m, s + b, runs[b], codes[b], t + i, i, prediction[b]);
+    accept(m, s, runs, count, codes, t + i, i, prediction);
   }
   for (int b = 0; b < count; ++b) shift_histories(m, s[b]);
 }

@@ -14,30 +14,29 @@ static inline float reduce_block_add(const Vec* v) {
   if constexpr (kBlockVectors == 4) return reduce_add(add(add(v[0], v[2]), add(v[1], v[3])));
 }
 
-// Divides the logits by the temperature in place; returns the largest.
-static inline float scale_logits(float* logits, float temperature) {
+// The largest logit.
+static inline float largest_logit(const float* logits) {
   constexpr int kChains = 4;  // that are kept apart, for the latency
-  const Vec inverse = broadcast(1.0f / temperature);
   Vec top[kChains];
   for (int t = 0; t < kChains; ++t) top[t] = broadcast(-1e30f);
-  for (int a = 0; a < kMaxLevels; a += kChains * kLanes) {
-    for (int t = 0; t < kChains; ++t) {
-      const Vec scaled = mul(load(logits + a + t * kLanes), inverse);
-      store(logits + a + t * kLanes, scaled);
-      top[t] = max(scaled, top[t]);  // a NaN is passed over
-    }
-  }
+  for (int a = 0; a < kMaxLevels; a += kChains * kLanes)
+    for (int t = 0; t < kChains; ++t)  // a NaN is passed over
+      top[t] = max(load(logits + a + t * kLanes), top[t]);
   return reduce_max(max(max(top[0], top[1]), max(top[2], top[3])));
 }
 
-// Weights of all levels: exp(scaled logit - the largest one). Returns their sum.
-static inline float exponentiate(const float* scaled, float top, float* weights) {
-  const Vec most = broadcast(top);
+// Weights of all levels: exp((logit - largest) / temperature), but not below 2^-125. Returns their
+// sum.
+static inline float exponentiate(const float* logits, float top, float temperature,
+                                 float* weights) {
+  const float unit = 1.44269504088896341f / temperature;  // to powers of 2
+  const Vec scale = broadcast(unit), shift = broadcast(-top * unit), least = broadcast(-125.0f);
   Sums sum[2];  // of blocks with an even and with an odd number
   for (int v = 0; v < kBlockVectors; ++v) sum[0].v[v] = sum[1].v[v] = broadcast(0.0f);
   for (int a = 0; a < kMaxLevels; a += 2 * kBlock) {
     for (int i = 0; i < 2 * kBlockVectors; ++i) {
-      const Vec e = exp_of(sub(load(scaled + a + i * kLanes), most));
+      const Vec x = fma(load(logits + a + i * kLanes), scale, shift);
+      const Vec e = exp2_of(max(x, least));
       store(weights + a + i * kLanes, e);
       Vec* const s = sum[i / kBlockVectors].v + i % kBlockVectors;
       *s = add(*s, e);
@@ -60,24 +59,24 @@ static inline void take_floor(float* weights, float floor, float* before) {
 }
 
 // The last level below `end` that the floor leaves or, where it leaves none, the likeliest of all.
-static int last_resort(const float* scaled, const float* weights, int end, int levels) {
+static int last_resort(const float* logits, const float* weights, int end, int levels) {
   for (int a = (end < levels ? end : levels) - 1; a >= 0; --a)
     if (weights[a] > 0.0f) return a;
   int best = 0;
-  for (int a = 1; a < levels; ++a) best = scaled[a] > scaled[best] ? a : best;
+  for (int a = 1; a < levels; ++a) best = logits[a] > logits[best] ? a : best;
   return best;
 }
 
 // The level whose interval the target lies in. Always 0 to levels - 1, whatever the logits are.
-static inline int level_at(const float* scaled, const float* weights, const float* before,
+static inline int level_at(const float* logits, const float* weights, const float* before,
                            float uniform, int levels) {
   const float target = uniform * before[kBlock - 1];
   const int block = first_above(before, target);
-  if (block == kBlock) return last_resort(scaled, weights, kMaxLevels, levels);
+  if (block == kBlock) return last_resort(logits, weights, kMaxLevels, levels);
   const int first = block * kBlock;
   alignas(64) float inside[kBlock];
   running_sums_of(weights + first, inside);
   const int a = first + first_above(inside, block == 0 ? target : target - before[block - 1]);
   return a < first + kBlock && a < levels ? a
-                                          : last_resort(scaled, weights, first + kBlock, levels);
+                                          : last_resort(logits, weights, first + kBlock, levels);
 }

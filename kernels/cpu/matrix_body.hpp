@@ -16,7 +16,8 @@ struct Sums {  // of a block of 16 outputs
 
 struct FloatSums {
   typedef Sums Sum;
-  static constexpr bool kExact = false;  // whether sums are the same in any order
+  static constexpr bool kExact = false;      // whether sums are the same in any order
+  static constexpr bool kConverted = false;  // whether weights are converted before they are used
   DV_INLINE Sum begin(const int32_t*, int, const float* start) { return resume(start); }
   DV_INLINE Sum resume(const float* partial) {
     Sum s;
@@ -26,7 +27,9 @@ struct FloatSums {
   DV_INLINE void pause(const Sum& s, float* partial) {
     for (int v = 0; v < kBlockVectors; ++v) store(partial + v * kLanes, s.v[v]);
   }
-  DV_INLINE void end(const float*, int, const float*, const Sum& s, float* y) { pause(s, y); }
+  struct Scales {};
+  DV_INLINE Scales scales(const float*, int) { return {}; }
+  DV_INLINE void end(Scales, const float*, const Sum& s, float* y) { pause(s, y); }
 };
 
 struct FloatStorage : FloatSums {
@@ -44,6 +47,7 @@ struct FloatStorage : FloatSums {
 };
 
 struct HalfStorage : FloatStorage {
+  static constexpr bool kConverted = true;
   static constexpr int kBytes = 2 * kBlock;
   DV_INLINE Weights weights(const unsigned char* p) {
     Weights w;
@@ -72,6 +76,7 @@ struct Int8Storage {
   typedef Int8Inputs Inputs;
   static constexpr int kGroup = kInt8Group, kBytes = kInt8Group * kBlock;
   static constexpr bool kExact = true;
+  static constexpr bool kConverted = false;
   DV_INLINE Sum zero() { return no_counts(); }
   DV_INLINE Sum plus(const Sum& a, const Sum& b) { return add_counts(a, b); }
   DV_INLINE Sum begin(const int32_t* offset, int output, const float*) {
@@ -83,10 +88,13 @@ struct Int8Storage {
   DV_INLINE void pause(const Sum& s, float* partial) {
     store_counts(reinterpret_cast<int32_t*>(partial), s);
   }
-  DV_INLINE void end(const float* scale, int output, const float* start, const Sum& s, float* y) {
+  typedef Sums Scales;
+  DV_INLINE Scales scales(const float* scale, int output) {
+    return FloatSums::resume(scale + output);
+  }
+  DV_INLINE void end(const Scales& scales, const float* start, const Sum& s, float* y) {
     for (int v = 0; v < kBlockVectors; ++v)
-      store(y + v * kLanes,
-            fma(counts_vec(s, v), load(scale + output + v * kLanes), load(start + v * kLanes)));
+      store(y + v * kLanes, fma(counts_vec(s, v), scales.v[v], load(start + v * kLanes)));
   }
   DV_INLINE Weights weights(const unsigned char* p) { return int8_weights(p); }
   DV_INLINE Inputs inputs(const Input* x) { return int8_inputs(x); }
@@ -174,19 +182,24 @@ DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step
   if (kStage != kFirst && groups2 > 0)
     accumulate<S, kBlocks, kColumns>(m.data2 + at2, step, groups2, o.x2 + column, sum);
   DV_UNROLL
-  for (int c = 0; c < kColumns; ++c) DV_UNROLL
   for (int b = 0; b < kBlocks; ++b) {
-    if (kStage == kFirst) {
-      S::pause(sum[c][b], partial[c] + b * kBlock);
-    } else {
-      S::end(scale, output + b * kBlock, start[c] + b * kBlock, sum[c][b], y[c] + b * kBlock);
+    const typename S::Scales scales = S::scales(scale, output + b * kBlock);
+    DV_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      if (kStage == kFirst) {
+        S::pause(sum[c][b], partial[c] + b * kBlock);
+      } else {
+        S::end(scales, start[c] + b * kBlock, sum[c][b], y[c] + b * kBlock);
+      }
     }
   }
 }
 
 // Blocks whose sums stay in registers.
 template <int kColumns>
-constexpr int kTileBlocks = kLanes == 16       ? (kColumns == 4 ? 4 : 8)
+constexpr int kTileBlocks = kLanes == 16       ? (kColumns == 8   ? 2
+                                                  : kColumns == 4 ? 4
+                                                                  : 8)
                             : kRegisters >= 16 ? 4 / kColumns
                                                : 1;
 
@@ -217,6 +230,8 @@ static void product_of(const Matrix& m, const Operands& o, int columns) {
     const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
     const int blocks = width / kBlock;
     int c = 0;
+    if constexpr (S::kConverted && kLanes == 16)
+      for (; c + 8 <= columns; c += 8) panel<S, 8, kStage>(m, at, at2, first, blocks, o, c);
     if constexpr (kRegisters >= 16) {  // plain code has none for more than one column
       for (; c + 4 <= columns; c += 4) panel<S, 4, kStage>(m, at, at2, first, blocks, o, c);
       for (; c + 2 <= columns; c += 2) panel<S, 2, kStage>(m, at, at2, first, blocks, o, c);

@@ -29,6 +29,8 @@ static inline Vec power_of_two(Vec a) {
   const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(a), _mm256_set1_epi32(127));
   return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
 }
+// p 2^n of a whole number n from -126 to 127.
+static inline Vec scale_by_power(Vec p, Vec n) { return mul(p, power_of_two(n)); }
 static inline void store(float* p, Vec a) { _mm256_storeu_ps(p, a); }
 static inline void store_partial(float* p, Vec a, int count) {
   _mm256_maskstore_ps(p, lane_mask(count), a);

@@ -29,6 +29,8 @@ static inline Vec power_of_two(Vec a) {
   const __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(a), _mm512_set1_epi32(127));
   return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
 }
+// p 2^n of a whole number n from -126 to 127.
+static inline Vec scale_by_power(Vec p, Vec n) { return _mm512_scalef_ps(p, n); }
 static inline void store(float* p, Vec a) { _mm512_storeu_ps(p, a); }
 static inline void store_partial(float* p, Vec a, int count) {
   _mm512_mask_storeu_ps(p, lane_mask(count), a);

@@ -26,6 +26,8 @@ static inline Vec round(Vec a) { return vrndnq_f32(a); }
 static inline Vec power_of_two(Vec a) {
   return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(a), vdupq_n_s32(127)), 23));
 }
+// p 2^n of a whole number n from -126 to 127.
+static inline Vec scale_by_power(Vec p, Vec n) { return mul(p, power_of_two(n)); }
 static inline void store(float* p, Vec a) { vst1q_f32(p, a); }
 static inline void store_partial(float* p, Vec a, int count) {
   if (count >= kLanes) return vst1q_f32(p, a);

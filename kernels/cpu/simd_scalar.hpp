@@ -34,6 +34,8 @@ static inline Vec power_of_two(Vec a) {
   }
   return r;
 }
+// p 2^n of a whole number n from -126 to 127.
+static inline Vec scale_by_power(Vec p, Vec n) { return mul(p, power_of_two(n)); }
 static inline void store(float* p, Vec a) {
   for (int i = 0; i < kLanes; ++i) p[i] = a.v[i];
 }
