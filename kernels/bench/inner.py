@@ -10,7 +10,7 @@ from deepvoice import kernels
 from deepvoice.kernels import wavenet
 from deepvoice.kernels.bench.inputs import Inputs, random_inputs
 from deepvoice.kernels.bench.limits import Limits, measure_limits
-from deepvoice.kernels.bench.timing import best_seconds
+from deepvoice.kernels.bench.timing import best_seconds, best_wall_seconds
 from deepvoice.kernels.bench.work import step_work
 from deepvoice.kernels.tolerances import TOLERANCES
 from deepvoice.kernels.weights import PRECISIONS, Precision, WaveNetShape, WaveNetWeights, random_weights
@@ -109,6 +109,19 @@ def _time(weights: WaveNetWeights, streams: int, frames: int, repeats: int) -> f
     pieces = pieces_of(random_inputs(weights.shape, frames), streams)
     seconds = best_seconds(lambda: wavenet.generate_many(weights, pieces, backend="cpu"), repeats)
     return seconds / (frames * weights.shape.hop * streams)
+
+
+def time_pair(weights: WaveNetWeights, *, sample_rate: int, frames: int = 64, repeats: int = 15) -> float:
+    """Return the multiple of real time of one stream on two threads, by the clock on the wall.
+
+    Raises RuntimeError when two threads do not draw what one draws.
+    """
+    inputs = random_inputs(weights.shape, frames)
+    alone = wavenet.generate(weights, *inputs, _FLOOR, backend="cpu")
+    if not np.array_equal(wavenet.generate(weights, *inputs, _FLOOR, threads=2, backend="cpu").samples, alone.samples):
+        raise RuntimeError(f"{kernels.isa()}, {weights.precision}: two threads differ from one")
+    seconds = best_wall_seconds(lambda: wavenet.generate(weights, *inputs, _FLOOR, threads=2, backend="cpu"), repeats)
+    return frames * weights.shape.hop / sample_rate / seconds
 
 
 def _row(

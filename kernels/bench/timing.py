@@ -19,12 +19,21 @@ def best_seconds(call: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
+def best_wall_seconds(call: Callable[[], object], repeats: int) -> float:
+    """Return the least wall-clock time of several calls, after one that is not counted: for work on several threads."""
+    return min(_wall_seconds(call, repeats))
+
+
 def median_seconds(call: Callable[[], object], repeats: int) -> float:
     """Return the median wall-clock time of several calls, after one that is not counted."""
+    return statistics.median(_wall_seconds(call, repeats))
+
+
+def _wall_seconds(call: Callable[[], object], repeats: int) -> list[float]:
     call()
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
         call()
         times.append(time.perf_counter() - started)
-    return statistics.median(times)
+    return times

@@ -106,14 +106,13 @@ struct WaveNetPair {
   alignas(64) int64_t order;   // main: even to work from `first` on, odd to pause, kPairDone to end
   alignas(64) int64_t paused;  // partner: the last order to pause that it has followed
   alignas(64) int64_t gated;   // main: gates done, of the layers of all steps
-  alignas(64) int64_t past;    // partner: past halves done, likewise
-  alignas(64) int64_t summed;  // partner: skip sums done, of steps
+  alignas(64) int64_t done;    // partner: steps done
   alignas(64) int64_t first;   // main, while the partner pauses: the step that it begins with
   int64_t paired;              // main: steps that were done together
-  int patience;                // turns of a wait after which a thread thinks the other asleep
+  int patience;                // turns of a wait after which main thinks the partner asleep
   void (*give_way)();          // lets other threads run
-  // The partner's own memory, as in WaveNetScratch; frames and steps in turn.
-  float *cond[2], *partial, *skip[2];
+  // The partner's own memory, as in WaveNetScratch; heads of steps in turn.
+  float *skip, *skip_code, *heads[2];
 };
 constexpr int64_t kPairDone = -1;
 

@@ -1,12 +1,14 @@
-// One stream on two threads, as the paper has it: the main thread goes through the layers (input,
-// current half of each gate, residual products) and the draws; its partner adds up the skip
-// products one layer behind and prepares the past halves of the next step meanwhile. Included
-// inside the instruction set's namespace, after wavenet_body.hpp.
+// One stream on two threads, after the paper: the main thread goes through the layers and the
+// draws; its partner follows one layer behind, adds up the skip products and multiplies their sum
+// by the matrix of the bunch. (The paper's auxiliary thread also prepares past halves. Here several
+// steps share a pass over those weights, so that fetching the sums from another core's cache would
+// take longer than making them.) Each core's cache holds its own thread's weights. Included inside
+// the instruction set's namespace, after wavenet_body.hpp.
 //
-// The main thread waits at two places, for a past half and for the skip sum, and not for long: when
-// the partner seems asleep it does the rest of the frame by itself, from memory that the partner
-// never writes to, and asks again at the next frame. (What a relieved partner still reads may be
-// half written; nothing of it is used.) The sums are those of one thread, bit for bit.
+// The main thread waits once a step, and not for long: when the partner seems asleep it does the
+// rest of the frame by itself, in memory that the partner never writes to, and asks again at the
+// next frame. (What a relieved partner still reads may be half written; nothing of it is used.) The
+// sums are those of one thread, bit for bit.
 
 static inline void publish(int64_t* number, int64_t value) {
   __atomic_store_n(number, value, __ATOMIC_RELEASE);
@@ -22,45 +24,24 @@ static inline void relax() {
 #endif
 }
 
-// The steps that share a pass over the weights of a past half begin at different steps of the frame
-// in each layer, so that the work is spread.
-struct PastGroup {
-  int column;  // of this step
-  int steps;   // that begin here if the column is 0
-};
-
-static inline PastGroup past_group(const WaveNetModel& m, int l, int in_frame, int steps_a_frame) {
-  const int group = m.dilations[l] < kPastColumns ? m.dilations[l] : kPastColumns;
-  const int turn = (in_frame + l) % group;
-  const int left = steps_a_frame - in_frame;
-  return {in_frame < turn ? in_frame : turn, group - turn < left ? group - turn : left};
-}
-
 // ---- The partner.
 
 static inline bool relieved(const WaveNetPair& pair, int64_t order) {
   return seen(&pair.order) != order;
 }
 
-// Waits for a gate; false when there is another order.
-static inline bool await_gate(const WaveNetPair& pair, int64_t order, int64_t gates) {
-  for (int turn = 0; seen(&pair.gated) < gates; ++turn) {
-    if (relieved(pair, order)) return false;
-    relax();
-    if (turn > pair.patience) pair.give_way();
-  }
-  return true;
+// One turn of a wait. Giving way may cost milliseconds on a busy machine, so that comes late.
+static inline void linger(const WaveNetPair& pair, int64_t turn) {
+  constexpr int kPatientTurns = 1 << 16;  // 1 to 2 ms
+  relax();
+  if (turn > kPatientTurns) pair.give_way();
 }
 
-static bool prepare_past(const WaveNetModel& m, const WaveNetScratch& own, WaveNetPair* pair,
-                         int64_t order, int64_t number, const Step& step) {
-  ptrdiff_t queue = 0;
-  for (int l = 0; l < m.layers; ++l) {
-    if (relieved(*pair, order)) return false;
-    const PastGroup group = past_group(m, l, step.in_frame, step.steps_a_frame);
-    if (group.column == 0) past_halves(m, &own, 1, l, queue, step, group.steps);
-    publish(&pair->past, number * m.layers + l + 1);
-    queue += static_cast<ptrdiff_t>(m.dilations[l]) * queue_width(m);
+// Waits for a gate; false when there is another order.
+static inline bool await_gate(const WaveNetPair& pair, int64_t order, int64_t gates) {
+  for (int64_t turn = 0; seen(&pair.gated) < gates; ++turn) {
+    if (relieved(pair, order)) return false;
+    linger(pair, turn);
   }
   return true;
 }
@@ -68,25 +49,20 @@ static bool prepare_past(const WaveNetModel& m, const WaveNetScratch& own, WaveN
 static void assist(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run,
                    WaveNetPair* pair, int64_t order) {
   WaveNetScratch own = s;
-  own.partial = pair->partial;
-  const int64_t channels = static_cast<int64_t>(2) * m.layers * m.residual + m.skip;
-  Step step{};
-  step.steps_a_frame = m.hop / m.bunch;
-  const int64_t first = pair->first, end = run.frames * step.steps_a_frame;
-  for (int l = 0; l < m.layers; ++l) step.slots[l] = static_cast<int>(first % m.dilations[l]);
-  for (int64_t number = first; number < end; ++number) {
-    const int64_t frame = number / step.steps_a_frame;
-    own.cond = pair->cond[frame & 1];
-    if (step.in_frame == 0) load_conditioning(m, own, run.cond + frame * channels);
-    if (!prepare_past(m, own, pair, order, number, step)) return;
-    own.skip = pair->skip[number & 1];
-    begin_skip(m, own);
+  own.skip = pair->skip;
+  own.skip_code = pair->skip_code;
+  const int64_t halves = static_cast<int64_t>(2) * m.layers * m.residual;
+  const int64_t steps_a_frame = m.hop / m.bunch, end = run.frames * steps_a_frame;
+  for (int64_t n = pair->first; n < end; ++n) {
+    copy(run.cond + n / steps_a_frame * (halves + m.skip) + halves, m.skip, own.skip);
+    for (int i = m.skip; i < m.skipP; ++i) own.skip[i] = 0.0f;
     for (int l = 0; l < m.layers; ++l) {
-      if (!await_gate(*pair, order, number * m.layers + l + 1)) return;
+      if (!await_gate(*pair, order, n * m.layers + l + 1)) return;
       skip_layer(m, &own, 1, l, l);
     }
-    publish(&pair->summed, number + 1);
-    advance(m, &step);
+    own.heads = pair->heads[n & 1];
+    head_layer(m, &own, 1);
+    publish(&pair->done, n + 1);
   }
 }
 
@@ -100,10 +76,7 @@ static void wavenet_partner(const WaveNetModel& m, const WaveNetScratch& s, cons
     } else {
       publish(&pair->paused, order);
     }
-    while (!relieved(*pair, order)) {
-      relax();
-      pair->give_way();
-    }
+    for (int64_t turn = 0; !relieved(*pair, order); ++turn) linger(*pair, turn);
   }
 }
 
@@ -115,10 +88,10 @@ struct MainThread {
   int64_t order;  // the last one given
 };
 
-// Waits until `number` reaches `value`; relieves the partner when that takes too long.
-static inline bool await_partner(MainThread* t, const int64_t* number, int64_t value) {
+// Waits until the partner has done `steps`; relieves it when that takes too long.
+static inline bool await_partner(MainThread* t, int64_t steps) {
   if (!t->paired) return false;
-  for (int turn = 0; seen(number) < value; ++turn) {
+  for (int turn = 0; seen(&t->pair->done) < steps; ++turn) {
     if (turn >= t->pair->patience) {
       t->paired = false;
       publish(&t->pair->order, ++t->order);
@@ -129,48 +102,28 @@ static inline bool await_partner(MainThread* t, const int64_t* number, int64_t v
   return true;
 }
 
-static void gate_of_pair(const WaveNetModel& m, const WaveNetScratch& s, MainThread* t, int64_t n,
-                         int l, ptrdiff_t queue, const Step& step, int64_t frame) {
-  const ptrdiff_t width = 2 * m.residualP;
-  const ptrdiff_t slot = queue + static_cast<ptrdiff_t>(step.slots[l]) * queue_width(m);
-  Columns c;
-  c.x[0] = reinterpret_cast<const float*>(s.queues + slot);
-  c.x2[0] = s.stream_code;
-  c.start[0] = s.cond + l * width;
-  c.y[0] = s.gate;
-  if (await_partner(t, &t->pair->past, n * m.layers + l + 1)) {
-    const int column = past_group(m, l, step.in_frame, step.steps_a_frame).column;
-    c.start[0] = t->pair->cond[frame & 1] + l * width;
-    c.partial[0] = t->pair->partial + (static_cast<ptrdiff_t>(l) * kPastColumns + column) * width;
-    product(m.gate[l], c.operands(), 1, kSecond);
-  } else {
-    product(m.gate[l], c.operands(), 1, kWhole);
-  }
-  finish_gate(m, s, l, slot, gated_code(m, s, l));
-  publish(&t->pair->gated, n * m.layers + l + 1);
-}
-
-// Runs the trunk for one bunch, as `trunk` does.
-static void trunk_of_pair(const WaveNetModel& m, const WaveNetScratch& s, MainThread* t, int64_t n,
-                          const Step& step, int64_t frame) {
+// Runs the trunk for one bunch, as `trunk` does. Returns the working memory whose `heads` hold it.
+static WaveNetScratch trunk_of_pair(const WaveNetModel& m, const WaveNetScratch& s, MainThread* t,
+                                    int64_t n, const Step& step) {
   input_layer(m, &s, 1);
   ptrdiff_t queue = 0;
   for (int l = 0; l < m.layers; ++l) {
     encode_inputs(m.gate[l], s.stream, m.residualP, s.stream_code);
-    gate_of_pair(m, s, t, n, l, queue, step, frame);
+    gate_layer(m, &s, 1, l, l, queue, step);
+    publish(&t->pair->gated, n * m.layers + l + 1);
     if (l + 1 < m.layers) residual_layer(m, &s, 1, l, l);
     queue += static_cast<ptrdiff_t>(m.dilations[l]) * queue_width(m);
   }
-  if (await_partner(t, &t->pair->summed, n + 1)) {
-    WaveNetScratch summed = s;
-    summed.skip = t->pair->skip[n & 1];
-    head_layer(m, &summed, 1);
+  WaveNetScratch result = s;
+  if (await_partner(t, n + 1)) {
+    result.heads = t->pair->heads[n & 1];
     ++t->pair->paired;
-    return;
+    return result;
   }
   begin_skip(m, s);
   for (int l = 0; l < m.layers; ++l) skip_layer(m, &s, 1, l, l);
   head_layer(m, &s, 1);
+  return result;
 }
 
 // What `wavenet` does for one stream. `pair` begins with the order 1, to pause.
@@ -185,15 +138,15 @@ static void wavenet_pair(const WaveNetModel& m, WaveNetScratch* s, const WaveNet
   for (int64_t f = 0; f < run.frames; ++f) {
     load_frame(m, *s, run.cond + f * channels, run.lpc + f * m.lpc_order);
     if (!t.paired && seen(&pair->paused) == t.order) {
-      pair->first = pair->summed = n;  // what the partner did before it paused does not count
-      pair->past = n * m.layers;
+      pair->first = pair->done = n;  // what the partner did before it paused does not count
       t.paired = true;
       publish(&pair->order, ++t.order);
     }
     for (int i = 0; i < step.steps_a_frame; ++i, ++n, advance(m, &step)) {
       gather_inputs(m, *s, run.pulse + n * 2 * m.harmonics);
-      trunk_of_pair(m, *s, &t, n, step, f);
-      bunch(m, s, &run, 1, f, n * m.bunch);
+      WaveNetScratch with_heads = trunk_of_pair(m, *s, &t, n, step);
+      bunch(m, &with_heads, &run, 1, f, n * m.bunch);
+      s->output = with_heads.output;
     }
   }
   publish(&pair->order, kPairDone);

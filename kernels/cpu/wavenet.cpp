@@ -320,19 +320,16 @@ int64_t WaveNet::run_paired(const WaveNetRun& run, int patience) {
   WaveNetScratch counted{}, scratch{};
   AlignedArray<float> memory(static_cast<size_t>(lay_out(m, nullptr, &counted, 1)));
   lay_out(m, memory.get(), &scratch, 1);
-  const size_t width = static_cast<size_t>(2 * m.residualP), layers = static_cast<size_t>(m.layers);
-  const size_t cond = layers * width + static_cast<size_t>(m.skipP);
-  const size_t partial = layers * kPastColumns * width;
-  AlignedArray<float> partners(2 * cond + partial + 2 * static_cast<size_t>(m.skipP));
+  const size_t skip = static_cast<size_t>(m.skipP), heads = static_cast<size_t>(m.bunch * m.headP);
+  AlignedArray<float> partners(2 * skip + 2 * heads);
   WaveNetPair pair{};
   pair.order = 1;
   pair.patience = patience;
   pair.give_way = [] { std::this_thread::yield(); };
-  pair.cond[0] = partners.get();
-  pair.cond[1] = pair.cond[0] + cond;
-  pair.partial = pair.cond[1] + cond;
-  pair.skip[0] = pair.partial + partial;
-  pair.skip[1] = pair.skip[0] + m.skipP;
+  pair.skip = partners.get();
+  pair.skip_code = pair.skip + skip;
+  pair.heads[0] = pair.skip_code + skip;
+  pair.heads[1] = pair.heads[0] + heads;
   std::thread partner([&] {
     const FlushDenormals flush;
     functions.wavenet_partner(m, scratch, run, &pair);

@@ -153,7 +153,7 @@ static inline void finish_gate(const WaveNetModel& m, const WaveNetScratch& s, i
 }
 
 // Gate of one layer, both taps: leaves tanh times sigmoid, encoded for the next matrix.
-static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
+static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l, int place,
                        ptrdiff_t queue, const Step& step) {
   const int d = m.dilations[l], width = 2 * m.residualP;
   const int group = count >= kPastColumns ? 1 : d < kPastColumns ? d : kPastColumns;
@@ -169,7 +169,7 @@ static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
     c.y[b] = s[b].gate;
   }
   product(m.gate[l], c.operands(), count, group > 1 ? kSecond : kWhole);
-  for (int b = 0; b < count; ++b) finish_gate(m, s[b], l, slot, gated_code(m, s[b], l & 1));
+  for (int b = 0; b < count; ++b) finish_gate(m, s[b], l, slot, gated_code(m, s[b], place));
 }
 
 // Adds a layer's output to the residual stream.
@@ -218,7 +218,7 @@ static void trunk(const WaveNetModel& m, const WaveNetScratch* s, int count, con
   for (int l = 0; l < m.layers; ++l) {
     for (int b = 0; b < count; ++b)
       encode_inputs(m.gate[l], s[b].stream, m.residualP, s[b].stream_code);
-    gate_layer(m, s, count, l, queue, step);
+    gate_layer(m, s, count, l, l & 1, queue, step);
     if (l > 0) skip_layer(m, s, count, l - 1, (l - 1) & 1);
     if (l + 1 < m.layers) residual_layer(m, s, count, l, l & 1);
     queue += static_cast<ptrdiff_t>(m.dilations[l]) * queue_width(m);

@@ -252,7 +252,8 @@ uint64_t hash(uint64_t h, const void* data, size_t bytes) {  // FNV-1a
   return h;
 }
 
-// Scores given codes, draws alone, on two threads and beside other streams. Returns a hash of all outputs.
+// Scores given codes, draws alone, on two threads and beside other streams. Returns a hash of all
+// outputs.
 uint64_t check_wavenet(const Case& c, Report* report) {
   WaveNetCase scored(c), drawn(c), first(c), second(c), third(c);
   dv::WaveNet net(scored.sizes, scored.tensors(), static_cast<dv::Precision>(c.size("precision")));

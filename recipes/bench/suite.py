@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -21,7 +21,7 @@ from deepvoice.kernels.bench.inputs import PAPER_RATE, paper_shape
 from deepvoice.kernels.bench.layers import measure_layers
 from deepvoice.kernels.weights import WaveNetWeights, random_weights
 from deepvoice.recipes.bench.sentences import SENTENCES
-from deepvoice.recipes.bench.whole import pin
+from deepvoice.recipes.bench.whole import both_cores, pin, two_cores
 
 # The paper's Table 2 (Arik et al., 2017): multiples of real time on two threads of a Xeon E5-2660 v3, the better of
 # float32 and int16, by layers, residual and skip channels.
@@ -133,15 +133,27 @@ def run_paper(settings: Settings) -> list[Data]:
     rows = []
     for sizes, published in PAPER.items():
         settings.say(f"the paper's {'/'.join(map(str, sizes))}")
+        weights = random_weights(paper_shape(*sizes))
         measured, _ = inner.measure(
-            random_weights(paper_shape(*sizes)),
+            weights,
             sample_rate=PAPER_RATE,
             isas=kernels.supported_isas()[-1:],
             streams=(1,) if settings.quick else (1, 8),
             frames=10 if settings.quick else 64,
         )
-        rows += [{"sizes": sizes, "paper_x": published, **inner.as_dict(row)} for row in measured]
+        rows += [{"sizes": sizes, "paper_x": published, "threads": 1, **inner.as_dict(row)} for row in measured]
+        if two_cores():
+            rows += [
+                {**row, "threads": 2, "x": _pair_x(replace(weights, precision=row["precision"]), settings.core)}
+                for row in rows
+                if row["sizes"] == sizes and row["streams"] == 1
+            ]
     return rows
+
+
+def _pair_x(weights: WaveNetWeights, core: int) -> float:
+    with both_cores(core):
+        return inner.time_pair(weights, sample_rate=PAPER_RATE)
 
 
 def run_torch(settings: Settings) -> Data | None:

@@ -5,6 +5,7 @@ bench` starts one process for each. Prints one JSON object.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -12,6 +13,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,22 @@ def pin(core: int | None) -> None:
     """Keep this process on one core, where the system can."""
     if core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
+
+
+def two_cores() -> bool:
+    """Whether the machine has a second core and lets a process move to it."""
+    return hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1
+
+
+@contextlib.contextmanager
+def both_cores(core: int) -> Iterator[None]:
+    """Let this process use `core` and a neighbour while the block runs, then what it used before."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core, core ^ 1 if core ^ 1 < (os.cpu_count() or 1) else 0})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def first_core() -> int:

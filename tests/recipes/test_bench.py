@@ -48,7 +48,7 @@ def test_loops_of_pytorch_draw_the_codes_of_the_reference(capsys, tiny_voice):
 
 def test_a_report_of_everything():
     rows = [{"sizes": (20, 32, 128), "paper_x": 2.05, "isa": "avx2", "precision": "int8", "streams": 1, "x": 30.0,
-             "share": 0.5}]  # fmt: skip
+             "threads": 1, "share": 0.5}]  # fmt: skip
     text = report.text({"paper": rows})
     assert "20/32/128" in text and "14.6" in text
     assert set(SECTIONS) >= {"torch", "peers"}
