@@ -28,6 +28,7 @@ using dv::CodesOut;
 using dv::In;
 using dv::Out;
 using dv::size_of;
+
 constexpr int kInterfaceVersion = 4;  // INTERFACE_VERSION of kernels/_dispatch.py
 
 void generate(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In<1> uniforms,
@@ -46,8 +47,9 @@ int64_t generate_paired(dv::WaveNet& net, In<2> cond, In<2> lpc, In<2> pulse, In
                         Out<1> output, Out<2> queues, Out<1> samples, CodesOut codes,
                         int patience) {
   if (patience < 0) throw std::invalid_argument("patience must be at least 0");
-  const dv::WaveNetRun run = checked_stream(net, cond, lpc, pulse, uniforms, temperature, floor,
-                                            signal, residual, output, queues, samples, codes);
+  const auto run =
+      dv::checked_stream<dv::WaveNetRun>(net, cond, lpc, pulse, uniforms, temperature, floor,
+                                         signal, residual, output, queues, samples, codes);
   const nb::gil_scoped_release unlocked;
   return net.run_paired(run, patience);
 }
