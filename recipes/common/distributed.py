@@ -91,8 +91,14 @@ def joined(timeout: float = TIMEOUT, device: str = "cpu") -> Iterator[Ranks]:
 def _join(world: int, timeout: float) -> None:
     backend = "nccl" if _device.type == "cuda" else "gloo"
     place = f"{os.environ.get('MASTER_ADDR', 'localhost')}:{os.environ.get('MASTER_PORT', '?')}"
+    # torchrun keeps one store over all restarts, and a process that finds the address that another one had before the
+    # restart there waits for it for ever: every start has names of its own.
+    start = f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')} of {world}"
+    limit = timedelta(seconds=timeout)
     try:
-        distributed.init_process_group(backend, timeout=timedelta(seconds=timeout))
+        store, rank, _ = next(distributed.rendezvous("env://", timeout=limit))
+        store = distributed.PrefixStore(start, store)
+        distributed.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=limit)
     except (RuntimeError, ValueError) as error:
         text = str(error).lower()
         if "eaddrinuse" in text or "address already in use" in text:
