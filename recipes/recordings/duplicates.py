@@ -9,7 +9,7 @@ import numpy as np
 from deepvoice.recipes.recordings.examine import Examined
 from deepvoice.recipes.recordings.measure import differing_bits
 
-_SAME = 0.16  # share of a fingerprint's bits that may differ; MP3 changed up to 0.1, another reading 0.25 or more
+_SAME = 0.16  # share of a fingerprint's bits that may differ; MP3 changes up to 0.14, others have 0.22 or more
 _LENGTHS = 0.03  # seconds by which the same sound may be longer in another format
 _OFTEN = 3  # times that one text may be read before it is noted
 
