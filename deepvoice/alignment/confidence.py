@@ -31,10 +31,10 @@ class ConfidenceRule:
     utterance_limit: an utterance less likely than this does not say its text
     """
 
-    word: tuple[float, float, float] = (6.8, 0.7, 1.1)
-    skipped: float = 0.1
-    utterance: tuple[float, float, float, float] = (9.9, 5.8, -8.8, -11.7)
-    word_limit: float = 0.5
+    word: tuple[float, float, float] = (7.2, 0.6, 1.1)
+    skipped: float = 0.19
+    utterance: tuple[float, float, float, float] = (9.9, 4.9, -8.7, -13.2)
+    word_limit: float = 0.25
     utterance_limit: float = 0.7
 
 

@@ -36,7 +36,7 @@ class ScoreWeights:
     """
 
     pair: float = 0.5
-    garbage: float = -2.5
+    garbage: float = -3.0
 
 
 class ClassScores(NamedTuple):
