@@ -142,7 +142,8 @@ CONFIGS = {
     "learning_rate=1e-3\nweight_decay=0.0\nema=0.9\nevaluate_every=2\nseed=0\n",
     "f0": "[model]\nchannels=8\nlayers=1\nrecurrent=8\nframe_channels=8\nframe_dilations=[1]\n[training]\nsteps=2\n"
     "batch_size=4\nlearning_rate=1e-3\nweight_decay=0.0\nema=0.9\nvoicing_weight=1.0\nevaluate_every=2\nseed=0\n",
-    "segmentation": "[model]\nchannels=8\nlayers=1\nhidden=8\n[training]\npair_steps=2\nframe_steps=2\nbatch_size=4\n",
+    "segmentation": "[model]\nchannels=8\nlayers=1\n[training]\npair_steps=2\nframe_steps=2\nvaried_steps=2\n"
+    "batch_size=4\n",
     "vocoder": "steps=2\nbatch_size=2\nsegment_frames=20\nevaluate_every=2\n[vocoder]\ndilations=[1, 2]\nresidual=8\n"
     "skip=8\nhead=8\n[vocoder.conditioner]\nphone_channels=8\nphone_layers=1\nframe_channels=8\nframe_dilations=[1]\n"
     "bias_channels=8\n",
