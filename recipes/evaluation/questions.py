@@ -2,8 +2,8 @@
 
     python -m deepvoice.recipes.evaluation.questions [--voice NAME_OR_FOLDER] [--json FILE]
 
-`questions.tsv` beside this file has 50 triples: a yes/no question, one with a question word, a statement. Pitch is tracked
-in the sound (WORLD's DIO), and also compared with the contour that was asked for. Needs the [train] extra.
+`questions.tsv` beside this file has 50 triples: a yes/no question, one with a question word, a statement. Pitch is
+tracked in the sound (WORLD's DIO), and compared with the contour that was asked for. Needs the [train] extra.
 """
 
 import argparse
