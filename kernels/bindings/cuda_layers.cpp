@@ -1,11 +1,14 @@
 #include "cuda_layers.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "../cuda/layer.hpp"
@@ -322,6 +325,23 @@ void packed_gru_many(const std::vector<nb::tuple>& sequences) {
   run_grus(runs);
 }
 
+// How a recurrent layer would be spread.
+std::map<std::string, int> gru_plan(int hidden, int64_t sequences) {
+  if (hidden < 1) throw std::invalid_argument("a GRU has at least one unit");
+  const cuda::GruPlan p = cuda::plan_gru(hidden, sequences, cuda::device_info());
+  return {{"cluster", p.cluster},
+          {"units", p.units},
+          {"lanes", p.lanes},
+          {"threads", p.threads},
+          {"passes", p.passes},
+          {"quads", p.quads},
+          {"resident", p.resident},
+          {"shared", p.shared},
+          {"sequences", p.sequences},
+          {"padded", p.padded},
+          {"shared_bytes", p.shared_bytes}};
+}
+
 }  // namespace
 
 void bind_cuda_layers(nb::module_& m) {
@@ -342,6 +362,8 @@ void bind_cuda_layers(nb::module_& m) {
   m.def("packed_gru", &packed_gru, "input"_a, "recurrent"_a, "x"_a.noconvert(), "reverse"_a,
         "h"_a.noconvert(), "y"_a.noconvert());
   m.def("packed_gru_many", &packed_gru_many, "sequences"_a);
+  m.def("gru_plan", &gru_plan, "hidden"_a, "sequences"_a,
+        "How a GRU of so many units and sequences side by side would be spread.");
   nb::class_<DeviceLayer>(m, "Layer")
       .def("__init__", &make_layer, "weight"_a.noconvert(), "bias"_a.noconvert().none(), "bfloat"_a)
       .def("apply", &apply_layer, "x"_a.noconvert(), "dilation"_a, "activation"_a, "causal"_a,

@@ -46,6 +46,9 @@ void bind_emulation(nb::module_& m) {
         "Run threads in order (forward, reverse or random) from now on.");
   m.def("set_capability", &dv::cuda::set_emulated_capability, "capability"_a,
         "Be a card of another compute capability (75, 80, 89 or 90) from now on.");
+  m.def("omit_barrier", &dv::cuda::emulation::omit_barrier, "file"_a, "line"_a,
+        "Leave out the barriers at a line of a source from now on; line 0 is none.");
+  m.def("barriers_omitted", &dv::cuda::emulation::omitted, "How many were left out since then.");
   m.def("demo", &dv::cuda::emulation_demo, "name"_a, "blocks"_a, "cluster"_a, "threads"_a,
         "omit"_a = false, "Run a small kernel that tries the emulation itself.");
 }

@@ -60,8 +60,8 @@ void teacher_forced(Net& net, In<2> cond, In<2> lpc, In<2> pulse, CodesIn codes,
   net.run({piece});
 }
 
-void wish(Net& net, int columns, int cluster, int groups, int threads, int shared_bytes, int omit) {
-  net.wish({columns, cluster, groups, threads, shared_bytes}, omit);
+void wish(Net& net, int columns, int cluster, int groups, int threads, int shared_bytes) {
+  net.wish({columns, cluster, groups, threads, shared_bytes});
 }
 
 nb::dict plan(Net& net, int streams) {
@@ -100,9 +100,8 @@ void bind_cuda_wavenet(nb::module_& m) {
            "residual"_a.noconvert(), "output"_a.noconvert(), "queues"_a.noconvert(),
            "samples"_a.noconvert(), "logits"_a.noconvert())
       .def("wish", &wish, nb::kw_only(), "columns"_a = 0, "cluster"_a = 0, "groups"_a = 0,
-           "threads"_a = 0, "shared_bytes"_a = 0, "omit"_a = 0,
-           "Choose how it runs from now on, 0 leaves the choice to the plan; for tests, omit "
-           "leaves a barrier out.")
+           "threads"_a = 0, "shared_bytes"_a = 0,
+           "Choose how it runs from now on, 0 leaves the choice to the plan.")
       .def("plan", &plan, "streams"_a, "How that many streams at a time would run.");
 }
 

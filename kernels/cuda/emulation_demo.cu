@@ -24,6 +24,7 @@ DV_KERNEL(1024) neighbours(Demo d) {
 DV_KERNEL(1024) ring(Demo d) {
   float* const values = reinterpret_cast<float*>(shared_memory());
   const int next = (cluster_rank() + 1) % cluster_size();
+  cluster_barrier();  // a block that has not begun has no memory either
   remote(values, next)[thread_index()] = static_cast<float>(place_in_grid());
   if (!d.omit) cluster_barrier();
   d.out[place_in_grid()] = values[thread_index()];
@@ -75,7 +76,13 @@ DV_KERNEL(1024) overrun(Demo) {
   reinterpret_cast<float*>(shared_memory())[thread_count() + thread_index()] = 0.0f;
 }
 
+DV_KERNEL(1024) early(Demo d) {
+  const int next = (cluster_rank() + 1) % cluster_size();
+  d.out[place_in_grid()] = *remote(reinterpret_cast<float*>(shared_memory()), next);
+}
+
 DV_KERNEL(1024) ended(Demo d) {
+  cluster_barrier();
   if (cluster_rank() == 0) return;
   block_barrier();
   block_barrier();
@@ -86,15 +93,12 @@ DV_KERNEL(1024) ended(Demo d) {
 
 std::vector<float> emulation_demo(const std::string& name, int blocks, int cluster, int threads,
                                   bool omit) {
-  static const std::map<std::string, void (*)(Demo)> kernels = {{"neighbours", neighbours},
-                                                                {"ring", ring},
-                                                                {"warp_sum", warp_sum},
-                                                                {"scan", scan},
-                                                                {"named", named},
-                                                                {"deadlock", deadlock},
-                                                                {"mixed", mixed},
-                                                                {"overrun", overrun},
-                                                                {"ended", ended}};
+  static const std::map<std::string, void (*)(Demo)> kernels = {
+      {"neighbours", neighbours}, {"ring", ring},
+      {"warp_sum", warp_sum},     {"scan", scan},
+      {"named", named},           {"deadlock", deadlock},
+      {"mixed", mixed},           {"overrun", overrun},
+      {"early", early},           {"ended", ended}};
   const auto found = kernels.find(name);
   if (found == kernels.end()) throw std::invalid_argument("no demonstration is called " + name);
   std::vector<float> out(static_cast<size_t>(blocks) * static_cast<size_t>(threads), -1.0f);

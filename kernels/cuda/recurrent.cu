@@ -181,11 +181,10 @@ using GruKernel = void (*)(GruCall);
 
 template <int kSequences>
 GruKernel gru_for(int quads) {
-  return quads == 2                     ? gru_kernel<2, kSequences>
-         : quads == 4                   ? gru_kernel<4, kSequences>
-         : gru_kernel < kSequences == 1 ? 6
-                                        : 4,
-         kSequences > ;
+  constexpr int kMost = kSequences == 1 ? 6 : 4;  // sums of several sequences take registers too
+  return quads == 2   ? gru_kernel<2, kSequences>
+         : quads == 4 ? gru_kernel<4, kSequences>
+                      : gru_kernel<kMost, kSequences>;
 }
 
 struct QrnnCall {

@@ -106,7 +106,6 @@ struct WaveNetArguments {
   const int* slot_pieces;    // [slots + 1]: slot i takes pieces [i] to [i + 1]
   const int* cluster_steps;  // steps of the group that has most, a number a cluster
   int groups;                // that follow each other through a cluster
-  int omit;                  // for tests: 1 and 2 leave out a barrier, 3 the cluster's
 };
 
 }  // namespace dv::cuda

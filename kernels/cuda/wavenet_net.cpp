@@ -200,11 +200,10 @@ WaveNet::WaveNet(const WaveNetSizes& sizes, const WaveNetTensors& tensors, Preci
 
 WaveNet::~WaveNet() = default;
 
-void WaveNet::wish(const PlanWishes& wishes, int omit) {
+void WaveNet::wish(const PlanWishes& wishes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   prepared_.clear();
   wishes_ = wishes;
-  omit_ = omit;
 }
 
 const WaveNet::Prepared& WaveNet::prepared(int streams) {
@@ -248,7 +247,7 @@ void WaveNet::run(const std::vector<HostPiece>& pieces) {
   const Buffer<int> steps(order.steps.data(), order.steps.size(), stream);
   const WaveNetArguments arguments{dimensions_of(sizes_), plan.layout,      ready.stages.get(),
                                    ready.weights.get(),   piece_list.get(), places.get(),
-                                   steps.get(),           plan.groups,      omit_};
+                                   steps.get(),           plan.groups};
   launch_wavenet(storage_, plan.columns,
                  Grid{plan.clusters * plan.cluster, plan.cluster, plan.threads, plan.layout.bytes},
                  stream, arguments);

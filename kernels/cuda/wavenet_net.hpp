@@ -35,8 +35,8 @@ class WaveNet {
   const WaveNetSizes& sizes() const { return sizes_; }
   WeightStorage storage() const { return storage_; }
 
-  // For tests and measurements: what the plan should choose, and a barrier to leave out (0 none).
-  void wish(const PlanWishes& wishes, int omit);
+  // For tests and measurements: what the plan should choose.
+  void wish(const PlanWishes& wishes);
   // How `streams` streams at a time would run.
   const Plan& plan(int streams);
 
@@ -51,7 +51,6 @@ class WaveNet {
   WeightStorage storage_;
   TensorCopies tensors_;
   PlanWishes wishes_;
-  int omit_ = 0;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<Prepared>> prepared_;  // by number of streams
 };

@@ -311,7 +311,7 @@ Plan make_plan(const WaveNetSizes& sizes, const TensorCopies& tensors, WeightSto
   const size_t parts = static_cast<size_t>(1 + z.layers + z.bunch);
   check_wishes(wishes, device, parts);
   Draft chosen{};
-  int least = 0;
+  int least = 0, allowed = 0;
   // Few columns while they suffice for the streams, and the smallest cluster that holds all
   // weights.
   for (const int columns : kColumnChoices) {
@@ -324,6 +324,7 @@ Plan make_plan(const WaveNetSizes& sizes, const TensorCopies& tensors, WeightSto
       Draft draft = draft_of(z, storage, device, streams, wishes, columns, choices[i]);
       if (!draft.fits) {
         least = draft.plan.layout.bytes;
+        allowed = draft.shared_bytes;
         continue;
       }
       best = std::move(draft);
@@ -336,7 +337,7 @@ Plan make_plan(const WaveNetSizes& sizes, const TensorCopies& tensors, WeightSto
   if (!chosen.fits)
     throw std::invalid_argument("this WaveNet needs " + std::to_string(least) +
                                 " bytes of shared memory in a block, " + device.name + " has " +
-                                std::to_string(device.shared_bytes));
+                                std::to_string(allowed));
   Packing(z, storage, &tensors).pack(chosen.shared_bytes, &chosen.plan);
   return std::move(chosen.plan);
 }

@@ -271,9 +271,9 @@ struct Worker : Block<T, kColumns> {
         block_barrier();
       }
       gate_layer(layer);
-      if (a.omit != 1) block_barrier();
+      block_barrier();
       mix_layer(layer);
-      if (a.omit != 2) block_barrier();
+      block_barrier();
     }
     if (stage().last_sample > stage().first_sample) head();
     if (stage().last_sample < z.bunch) forward();
@@ -296,10 +296,7 @@ struct Worker : Block<T, kColumns> {
         turn = 0;
         ++step;
       }
-      if (a.omit == 3)
-        block_barrier();
-      else
-        cluster_barrier();
+      cluster_barrier();
     }
   }
 };

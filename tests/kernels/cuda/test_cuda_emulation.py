@@ -48,6 +48,7 @@ def test_a_missing_barrier_shows_under_some_schedule(emulated, name):
         ("deadlock", "deadlock|a thread of its block has ended"),
         ("mixed", "different operations"),
         ("overrun", "beyond its end"),
+        ("early", "a block that may not have begun"),
         ("ended", "a block that has ended"),
     ],
 )
