@@ -161,7 +161,7 @@ class VocoderConfig:
         limits = {
             "bunch": (1, 16), "residual": (4, 512), "skip": (4, 1024), "head": (4, 512), "levels": (256, 256),
             "history": (1, 64), "head_history": (1, 64), "harmonics": (0, 32), "lpc_order": (0, 32),
-            "pre_emphasis": (0.0, 0.98), "signal_gain": (1e-3, 1e3), "code_scale": (1e-3, 1e4),
+            "pre_emphasis": (0.0, 0.98), "signal_gain": (1e-3, 1e3), "code_scale": (1e-3, 1e3),
         }  # fmt: skip
         for name, (low, high) in limits.items():
             require_range(f"vocoder.{name}", getattr(self, name), low, high)
