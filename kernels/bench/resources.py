@@ -141,7 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps({"nvcc": str(nvcc), "kernels": rows}, indent=1) + "\n")
     for row in sorted(rows, key=lambda row: (str(row["kernel"]), str(row["capability"]))):
-        spill = f"  SPILLS {row['spill_stores']} + {row['spill_loads']} bytes" if row["spill_stores"] else ""
+        spilled = f"  SPILLS {row['spill_stores']} + {row['spill_loads']} bytes"
+        spill = spilled if row["spill_stores"] or row["spill_loads"] else ""
         print(f"sm_{row['capability']}  {row['registers']:>4} registers  {row['kernel']}{spill}")
     spilling = sum(kernel.spills for kernel in kernels)
     print(f"{len(kernels)} kernels, {spilling} of them spill")

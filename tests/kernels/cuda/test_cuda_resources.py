@@ -45,11 +45,34 @@ def test_a_missing_compiler_is_named(monkeypatch, tmp_path, capsys):
     assert "install the CUDA toolkit" in capsys.readouterr().err
 
 
+def fake_nvcc(folder: Path, printed: str) -> Path:
+    """A compiler that says this of every source."""
+    nvcc = folder / "nvcc"
+    nvcc.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{printed}END\n", encoding="utf-8")
+    nvcc.chmod(0o755)
+    return nvcc
+
+
+def test_a_kernel_that_spills_fails(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(resources, "SOURCES", Path(__file__).parents[3] / "kernels" / "cuda")
+    dry = PRINTED.replace("4 bytes spill stores, 12 bytes spill loads", "0 bytes spill stores, 0 bytes spill loads")
+    loads = PRINTED.replace("4 bytes spill stores", "0 bytes spill stores")
+    for printed, status, said in ((dry, 0, "0 of them spill"), (PRINTED, 1, "SPILLS 4 + 12"), (loads, 1, "SPILLS 0 +")):
+        report = tmp_path / "report.json"
+        assert resources.main(["--nvcc", str(fake_nvcc(tmp_path, printed)), "--json", str(report)]) == status
+        assert said in capsys.readouterr().out
+        spilling = [kernel for kernel in json.loads(report.read_text())["kernels"] if kernel["spill_loads"]]
+        assert bool(spilling) is (status == 1)
+
+
 @pytest.mark.parametrize("path", REPORTS)
 def test_no_kernel_spills_on_any_card(path):
     kernels = json.loads(Path(path).read_text())["kernels"]
-    assert {kernel["capability"] for kernel in kernels} == set(resources.CAPABILITIES)
-    names = {kernel["kernel"].partition("<")[0] for kernel in kernels}
-    assert {"affine_kernel", "norm_kernel", "gru_kernel", "qrnn_kernel"} < names
+    on_card = {c: {k["kernel"] for k in kernels if k["capability"] == c} for c in resources.CAPABILITIES}
+    assert all(names == on_card[75] for names in on_card.values())
+    assert len(kernels) == len(on_card[75]) * len(resources.CAPABILITIES)
+    names = {name.partition("<")[0] for name in on_card[75]}
+    assert names == {"affine_kernel", "elementary_kernel", "norm_kernel", "gru_kernel", "qrnn_kernel", "wavenet"}
+    assert sum(name.startswith("wavenet<") for name in on_card[75]) == 9  # three storages, three widths
     for kernel in kernels:
         assert kernel["spill_stores"] == kernel["spill_loads"] == 0, kernel
