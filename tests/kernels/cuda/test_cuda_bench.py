@@ -54,5 +54,5 @@ def test_a_recurrent_layer_is_verified_and_timed():
 
 
 def test_the_script_is_well_formed():
-    script = Path(device.__file__).resolve().parents[1] / "cuda" / "device_check.sh"
+    script = Path(__file__).parents[3] / "kernels" / "cuda" / "device_check.sh"  # of the checkout: wheels lack it
     assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
