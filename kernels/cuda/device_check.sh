@@ -10,7 +10,7 @@
 # Each step has a time limit, is reported in steps.jsonl, and does not stop the others; the exit status is 1 if one failed.
 # Only what the sanitizer finds counts as its failure, not that it had too little time (status 124).
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 emulate=$([[ ${1:-} == --emulate ]] && echo 1 || echo 0)
 out=$(mkdir -p "${OUT:-build/cuda/device}" && cd "${OUT:-build/cuda/device}" && pwd)
 python=${PYTHON:-$([[ -x .venv/bin/python ]] && echo "$PWD/.venv/bin/python" || command -v python3)}
@@ -63,7 +63,7 @@ else
 fi
 
 step doctor 30 env DEEPVOICE_KERNELS=cuda "$python" -c 'from deepvoice.kernels import cuda; print(cuda.device())' || exit 1
-step parity 100 "$python" -m pytest --import-mode=importlib -q "${tests[@]}" tests/kernels/cuda
+step parity $((emulate ? 200 : 100)) "$python" -m pytest --import-mode=importlib -q "${tests[@]}" tests/kernels/cuda
 step bench 120 "$python" -m deepvoice.kernels.bench.device "${clock[@]}" --json "$out/device.json"
 if ((emulate)); then
   step voice 60 env DEEPVOICE_KERNELS=cuda "$python" -c '
