@@ -71,20 +71,43 @@ def test_unknown_names_and_impossible_shapes_are_refused(emulated):
 
 # What nvcc alone knows stands in portable.cuh, whose twin is emulation.hpp.
 DEVICE_ONLY = re.compile(
-    r"<<<|\basm\b|\b__(?!ldg)\w*(?:sync|shfl|ballot)\w*|\b__(?:global|device|shared|constant|ldg|launch_bounds__)\b|"
+    r"<<<|\b(?:__)?asm(?:__)?\b|\b__(?!ldg)\w*(?:sync|shfl|ballot)\w*|\b__(?:(?:global|device|host|shared|constant|forceinline|launch_bounds)__|ldg)\b|"
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|\batomic[A-Z]\w*|\bcuda[A-Z]\w*|\bcooperative_groups\b|"
     r"#\s*include\s*<cuda"
 )
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kernel<<<1, 32>>>(call);",
+        'asm volatile("bar.sync 1, 32;");',
+        '__asm__("nop");',
+        "__syncthreads();",
+        "const int i = threadIdx.x;",
+        "__global__ void kernel();",
+        "__device__ __forceinline__ int f();",
+        "extern __shared__ float memory[];",
+        "cudaDeviceSynchronize();",
+        "atomicAdd(at, 1);",
+        "x = __shfl_xor_sync(~0u, x, 1);",
+    ],
+)
+def test_device_only_syntax_is_recognised(line):
+    assert DEVICE_ONLY.search(line)
+
+
 def test_device_only_syntax_stands_in_one_header():
-    kernels = sorted([*SOURCES.glob("*.cu"), *SOURCES.glob("*.cuh"), *SOURCES.glob("*.hpp"), *SOURCES.glob("*.cpp")])
+    bindings = SOURCES.parent.joinpath("bindings").glob("cuda_*")
+    kernels = sorted([*SOURCES.glob("*.cu"), *SOURCES.glob("*.[ch]pp"), *SOURCES.glob("*.cuh"), *bindings])
     exempt = {"portable.cuh", "emulation.hpp", "emulation.cpp", "emulation_fibre.hpp", "runtime_device.cpp"}
     assert exempt <= {path.name for path in kernels}
     assert DEVICE_ONLY.search((SOURCES / "portable.cuh").read_text(encoding="utf-8"))
     for path in kernels:
+        code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+        if path.name == "runtime_device.cpp":  # calls the runtime, and starts no kernel
+            assert not re.search(r"<<<|\basm\b|cudaLaunch", code)
         if path.name in exempt:
             continue
-        code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
         found = DEVICE_ONLY.search(code)
         assert found is None, f"{path.name}: {found.group() if found else ''}"
