@@ -159,11 +159,18 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return FAILED
     except OSError as error:
         _discard_unwritten()
-        print(f"deepvoice: {error}; check free space and permissions", file=sys.stderr)
+        print(f"deepvoice: {error}{_remedy(error)}", file=sys.stderr)
         return FAILED
     except MemoryError:
         print("deepvoice: out of memory; split the text or close other programs", file=sys.stderr)
         return FAILED
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do about an error of the system; a message of ours, which has no number, says so itself."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+        return "" if error.errno is None else "; check the path"
+    return "; check free space and permissions"
 
 
 def parsers(only: str | None = None) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

@@ -180,4 +180,19 @@ def warm_start(model: nn.Module, path: Path) -> None:
         weights = {name: value.float() for name, value in load_file(path).items()}
     else:
         weights = load_checkpoint(path)["ema"]
+    check_fits(model, weights, path)
     model.load_state_dict(weights)
+
+
+def check_fits(model: nn.Module, weights: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Raise ForeignCheckpointError unless weights have the names and shapes of a model; path: where they are from."""
+    own = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    other = [f"{n}: {found.get(n, 'not')} in the file, {own.get(n, 'not')} here" for n in own | found]
+    other = [line for n, line in zip(own | found, other, strict=True) if own.get(n) != found.get(n)]
+    if other:
+        raise ForeignCheckpointError(
+            f"{path} holds the weights of another module or of other sizes, not of this {type(model).__name__}; give "
+            "another file or another run folder" + "".join(f"\n  {line}" for line in other[:5])
+            + (f"\n  and {len(other) - 5} more" if len(other) > 5 else "")
+        )  # fmt: skip

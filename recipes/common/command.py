@@ -35,7 +35,6 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     )
     parser.add_argument("--accumulate", type=int, default=1, metavar="N", help="parts of a batch, for want of memory")
     parser.add_argument("--float32", action="store_true", help="compute without bfloat16")
-    parser.add_argument("--compile", action="store_true", help="have torch compile the layers")
     parser.add_argument("--spike", type=float, default=0.0, metavar="X", help="go back when the loss stays X times up")
     parser.add_argument(
         "--checkpoint-seconds", type=_seconds_or_auto, metavar="S",
@@ -52,9 +51,12 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
 def _seconds_or_auto(word: str) -> float:
     if word == "auto":
         return -1.0  # options.AUTO
-    seconds = float(word)
-    if seconds < 0:
-        raise argparse.ArgumentTypeError(f"{word} is below 0; expected seconds, or auto")
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError(f"{word} is no time; expected seconds from 0, or auto")
     return seconds
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deepvoice.audio.mel import MelSpec
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.features import feature_hash, read_manifest
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.text.sequence import PhoneSequence, from_manifest
@@ -27,7 +28,7 @@ def split(manifest: Path, held_out: int = HELD_OUT) -> Split:
     rows = read_manifest(manifest)
     held_out = min(held_out, len(rows) // 10)
     if held_out < 2:
-        raise ValueError(f"{manifest} has {len(rows)} utterances; at least 20 are needed to hold some out")
+        raise DataError(f"{manifest} has {len(rows)} utterances; at least 20 are needed to hold some out")
     cut, middle = len(rows) - held_out, len(rows) - held_out // 2
     return Split(train=tuple(rows[:cut]), dev=tuple(rows[cut:middle]), test=tuple(rows[middle:]))
 

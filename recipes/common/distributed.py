@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
-from deepvoice.errors import DeepVoiceError
+from deepvoice.errors import DeepVoiceError, TrainingError
 from deepvoice.recipes.common.faults import LostPeerError
 
 T = TypeVar("T")
@@ -49,10 +49,22 @@ def ranks() -> Ranks:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device of a name; `auto` is this process's GPU where there is one."""
+    """Return the device of a name; `auto` is this process's GPU where there is one.
+
+    Raises TrainingError for a name that is none, or a GPU that is not there.
+    """
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
-        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if cards else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = torch.device("meta")
+    if device.type == "cpu" or (device.type == "cuda" and (device.index or 0) < cards):
+        return device
+    raise TrainingError(
+        f"the device is {name!r}; expected cpu or cuda:N, and there are {cards} GPUs that torch can use"
+    )
 
 
 @contextlib.contextmanager

@@ -11,6 +11,10 @@ class NotFiniteError(TrainingError, FloatingPointError):
     """Gradients stayed unusable, or the weights are not numbers."""
 
 
+class DataError(TrainingError, ValueError):
+    """The data of a run are missing, damaged, too little, or do not fit together."""
+
+
 class DamagedCheckpointError(TrainingError):
     """A checkpoint cannot be read, or its hash does not fit its contents."""
 

@@ -20,6 +20,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.pitch import F0_CEILING, F0_FLOOR, track_f0, track_phase
 from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.common.shards import (
@@ -86,7 +87,7 @@ def read_manifest(path: Path) -> list[dict[str, Any]]:
             try:
                 rows.append(json.loads(line))
             except json.JSONDecodeError as error:
-                raise ValueError(f"{path}:{number}: not a JSON object ({error.msg})") from None
+                raise DataError(f"{path}:{number}: not a JSON object ({error.msg})") from None
     return rows
 
 
@@ -147,7 +148,7 @@ def make_shard(plan: ShardPlan) -> Shard:
     for number, row in enumerate(plan.rows, plan.first):
         samples, rate = soundfile.read(plan.root / row["audio"], dtype="float32")
         if rate != plan.spec.sample_rate:
-            raise ValueError(
+            raise DataError(
                 f"{row['audio']}: {rate} Hz, expected {plan.spec.sample_rate}; resample it with recipes/corpora"
             )
         features = extract(samples, plan.spec, number)
@@ -195,7 +196,7 @@ class FeatureCache:
             )
         index = json.loads((folder / "index.json").read_text())
         if index["hash"] != feature_hash(spec):
-            raise ValueError(
+            raise DataError(
                 f"{folder} was computed with other feature parameters: {index['spec']} (hash {index['hash']}), "
                 f"expected {spec.to_dict()} (hash {feature_hash(spec)}); delete it and run the features step again"
             )

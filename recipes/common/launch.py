@@ -28,8 +28,8 @@ def launch_of(arguments: argparse.Namespace) -> Launch:
 def train_here(start: Start, arguments: argparse.Namespace) -> int:
     """Train in this process, joined with the others of its run; returns the exit status."""
     launch = launch_of(arguments)
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+    if launch.threads is not None:
+        torch.set_num_threads(launch.threads)
     torch.set_flush_denormal(True)
     with joined(launch.timeout, launch.device):
         return UNFINISHED if start(arguments, launch) is False else 0

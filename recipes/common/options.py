@@ -30,7 +30,6 @@ class TrainOptions:
     seed: int = 0
     bfloat16: bool = True
     accumulate: int = 1  # parts that a process computes its share of a batch in, for want of memory
-    compile: bool = False  # torch.compile the layers
     max_skipped: int = 20  # steps in a row with an unusable gradient before the run stops
     explosion: float = 1000.0  # a gradient norm of so many times the usual one is unusable; 0: any finite one is used
     spike: float = 0.0  # a loss that stays so many times above its best sends the run back; 0: never
@@ -40,6 +39,17 @@ class TrainOptions:
     minutes: float = math.inf  # stop (with a checkpoint) after this much wall-clock time
 
     def __post_init__(self) -> None:
+        require_range("steps", self.steps, 0, 1_000_000_000)
+        for name in ("learning_rate", "weight_decay", "clip"):
+            require_range(name, getattr(self, name), 0.0, 1e6)
+        for name, value in [("final_rate", self.final_rate), ("ema", self.ema), *(("betas", b) for b in self.betas)]:
+            require_range(name, value, 0.0, 1.0)
+        require_range("warmup", self.warmup, 0, 1_000_000_000)
+        require_range("seed", self.seed, 0, 2**31 - 1)  # torch and numpy both take it
+        if self.checkpoint_seconds != AUTO:
+            require_range("checkpoint_seconds", self.checkpoint_seconds, 0.0, math.inf)
+        for name in ("log_every", "evaluate_every", "max_skipped"):
+            require_range(name, getattr(self, name), 1, 1_000_000_000)
         require_range("accumulate", self.accumulate, 1, 10_000)
         require_range("explosion", self.explosion, 0.0, math.inf)
         require_range("spike", self.spike, 0.0, math.inf)
@@ -67,7 +77,6 @@ class Launch:
     warm_start: Path | None = None
     reset_optimizer: bool = False
     accumulate: int = 1
-    compile: bool = False
     float32: bool = False
     spike: float = 0.0
     checkpoint_seconds: float | None = None
@@ -75,6 +84,7 @@ class Launch:
     evaluate_every: int | None = None
     device: str = "auto"
     timeout: float = TIMEOUT  # seconds to wait for the other processes
+    threads: int | None = None  # of each process; None: as torch finds
 
     def __post_init__(self) -> None:
         require_range("minutes", self.minutes, 0.0, math.inf)
@@ -82,6 +92,8 @@ class Launch:
         for name in ("steps", "log_every", "evaluate_every"):
             if getattr(self, name) is not None:
                 require_range(name, getattr(self, name), int(name != "steps"), 1_000_000_000)
+        if self.threads is not None:
+            require_range("threads", self.threads, 1, 4096)
         if self.learning_rate is not None:
             require_range("learning rate", self.learning_rate, 1e-8, 10.0)
 
@@ -89,7 +101,7 @@ class Launch:
         """Return a recipe's options with these decisions."""
         changes = {
             "minutes": min(self.minutes, options.minutes), "reset_optimizer": self.reset_optimizer,
-            "accumulate": self.accumulate, "compile": self.compile, "spike": self.spike,
+            "accumulate": self.accumulate, "spike": self.spike,
             "bfloat16": options.bfloat16 and not self.float32,
         }  # fmt: skip
         for name in "steps learning_rate warm_start checkpoint_seconds log_every evaluate_every".split():

@@ -67,7 +67,8 @@ def best_interval(job: Job) -> float:
     low, high = 0.0, 1.0
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if math.log1p(-middle) + middle + job.write * job.rate > 0 else (low, middle)
+        beyond = middle == 1.0 or math.log1p(-middle) + middle + job.write * job.rate <= 0
+        low, high = (low, middle) if beyond else (middle, high)
     return low / job.rate
 
 
@@ -182,10 +183,10 @@ def table(jobs: Sequence[Job], interval: float | None = None) -> list[str]:
     lines = [f"{'workers':>8} {'interval, s':>12} {'hours to a failure':>19} {'ETTR':>7} {'simulated':>10} {'best':>7}"]
     for job in jobs:
         chosen = square_root_interval(job) if interval is None else interval
-        if not chosen > 0:
-            raise ConfigError(f"the interval is {chosen:g} s; give --interval, or a time to write above 0")
+        if not 0 < chosen < math.inf and (job.rate or interval is not None):
+            raise ConfigError(f"the interval is {chosen:g} s; give another --interval, or a time to write above 0")
         best = expected_ettr(job, best_interval(job)) if job.write else 1.0
-        hours = f"{1 / job.rate / 3600:.1f}" if job.rate else "never"
+        hours = f"{1 / job.rate / 3600:,.5g}" if job.rate else "never"
         simulated = f"{simulate(job, chosen).ettr:.4f}" if job.rate else "-"
         projected = expected_ettr(job, chosen)
         lines.append(f"{job.workers:>8} {chosen:>12.4g} {hours:>19} {projected:>7.4f} {simulated:>10} {best:>7.4f}")

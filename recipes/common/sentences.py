@@ -3,6 +3,8 @@
 `build` checks a corpus once and writes one file per split; training and evaluation read nothing else.
 """
 
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.features import FeatureCache, Features
 from deepvoice.text.phones import NUM_SILENCES, SYMBOLS
 from deepvoice.text.sequence import PhoneSequence
@@ -46,7 +49,7 @@ def _check(row: dict[str, Any], durations: Sequence[int], frames: int) -> None:
     elif any(d < (s in SYMBOLS[NUM_SILENCES:]) for d, s in zip(durations, symbols, strict=True)):
         problem = "a phone lasts less than one frame"
     if problem:
-        raise ValueError(f"alignment of {row['id']}: {problem}; run the alignment step again on this manifest")
+        raise DataError(f"alignment of {row['id']}: {problem}; run the alignment step again on this manifest")
 
 
 def _pack(sentences: Sequence[Sentence]) -> dict[str, NDArray[Any]]:
@@ -98,7 +101,7 @@ def build(
                 )
             )
         if not sentences:
-            raise ValueError(f"no utterance of the {part} split of {manifest} is in {alignments}; align it first")
+            raise DataError(f"no utterance of the {part} split of {manifest} is in {alignments}; align it first")
         save(sentences, out / f"{part}.npz")
         counts[part] = len(sentences)
     return counts
@@ -114,14 +117,22 @@ def save(sentences: Sequence[Sentence], path: Path) -> None:
 
 
 def load(path: Path) -> list[Sentence]:
-    """Read what `save` wrote; a table made with other features or phones is refused."""
+    """Read what `save` wrote.
+
+    Raises FileNotFoundError where there is nothing, DataError for a damaged table or one made with other features
+    or phones.
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; run the prepare step of this recipe first")
-    with np.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    try:
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        made_with = arrays["meta"].tolist()
+    except (ValueError, LookupError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{path} is damaged or not of the prepare step ({error}); run it again") from None
     expected = [f"{key}={value}" for key, value in sorted(meta_of(MelSpec()).items())]
-    if arrays["meta"].tolist() != expected:
-        raise ValueError(f"{path} was made with {arrays['meta'].tolist()}, expected {expected}; run prepare again")
+    if made_with != expected:
+        raise DataError(f"{path} was made with {made_with}, expected {expected}; run prepare again")
     phone_edges = np.concatenate([[0], np.cumsum(arrays["phones"])])
     frame_edges = np.concatenate([[0], np.cumsum(arrays["frames"])])
     sentences = []

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.recipes.common.faults import DataError
+
 IntArray = NDArray[np.int64]
 WINDOW = 16  # shards that are read at the same time
 
@@ -25,7 +27,7 @@ class WindowedShuffle:
         shards: the shard of each item; weights: how much of an epoch it takes, 1 by default
         """
         if not len(shards):
-            raise ValueError("no items to shuffle; expected at least one utterance")
+            raise DataError("no items to shuffle; expected at least one utterance")
         if window < 1:
             raise ValueError(f"window is {window}; expected at least one shard")
         self._seed, self._window = seed, window

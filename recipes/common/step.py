@@ -126,8 +126,6 @@ class Gradients:
                 "parts; train it in one process without --accumulate"
             )
         self._loss: nn.Module = _LossOf(model, loss_fn)
-        if options.compile:
-            compile_layers(model)
         if here.world > 1:
             # Parameters that a loss leaves out are looked for, which also keeps the order of summation fixed.
             self._loss = DistributedDataParallel(
@@ -188,15 +186,6 @@ class Gradients:
         ):
             raise TrainingError(f"the loss divides by {seen}, its recipe counts {declared}; they have to agree")
         self._checked = True
-
-
-def compile_layers(model: nn.Module) -> None:
-    """Have torch compile the layers of a model when they are first called, except recurrent ones, which it slows."""
-    for child in model.children():
-        layers = child if isinstance(child, nn.ModuleList) else [child]
-        for layer in layers:
-            if not any(isinstance(inner, nn.RNNBase) for inner in layer.modules()):
-                layer.compile(dynamic=True)
 
 
 def clip(model: nn.Module, norm: Tensor, limit: float) -> None:

@@ -17,6 +17,7 @@ from torch import nn
 
 from deepvoice.recipes.common.distributed import Ranks, ranks, total
 from deepvoice.recipes.common.events import FINISHED, INTERRUPTED, MINUTES, EventLog
+from deepvoice.recipes.common.lock import locked
 from deepvoice.recipes.common.log import Log
 from deepvoice.recipes.common.options import AUTO, Launch, TrainOptions
 from deepvoice.recipes.common.plan import FAILURES_PER_DAY
@@ -216,24 +217,26 @@ def train(
     may also write sample audio and plots into the run folder
     counts(batch): what each `deepvoice.models.share.mean` of the loss divides by, needed to split a batch
     origin: where the run comes from (recipes/common/origin.py), kept in the checkpoints
-    Raises TrainingError: NotFiniteError, DiskFullError, ForeignCheckpointError, DamagedCheckpointError, LostPeerError.
+    Raises TrainingError: NotFiniteError, DiskFullError, ForeignCheckpointError, DamagedCheckpointError, LostPeerError,
+    FolderInUseError.
     """
     here = ranks()
     quiet = echo if here.first else (lambda line: None)
-    trainer = Trainer(model, options, config, meta, origin, quiet)
-    events = EventLog(options.out_dir, rank=here.rank)
-    events.start(trainer.step, workers=here.world, resumed=trainer.resumed, write_every=options.checkpoint_seconds)
     stop = _Requests()
-    with stop.listening(), events.recorded(lambda: trainer.step):
-        gradients = Gradients(model, loss_fn, counts, options, here)
-        loop = _Loop(trainer, gradients, batches, evaluate, events)
-        try:
-            reason = loop.run(stop)
-        finally:
-            loop.close()
-        trainer.save(events)
-    events.stop(trainer.step, reason)
-    events.close()
+    with locked(options.out_dir):
+        trainer = Trainer(model, options, config, meta, origin, quiet)
+        events = EventLog(options.out_dir, rank=here.rank)
+        events.start(trainer.step, workers=here.world, resumed=trainer.resumed, write_every=options.checkpoint_seconds)
+        with stop.listening(), events.recorded(lambda: trainer.step):
+            gradients = Gradients(model, loss_fn, counts, options, here)
+            loop = _Loop(trainer, gradients, batches, evaluate, events)
+            try:
+                reason = loop.run(stop)
+            finally:
+                loop.close()
+            trainer.save(events)
+        events.stop(trainer.step, reason)
+        events.close()
     if reason == INTERRUPTED:
         quiet(f"stopped at step {trainer.step}, with a checkpoint; the same command goes on from it")
         raise SystemExit(128 + (stop.signal or signal.SIGTERM))

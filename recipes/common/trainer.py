@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from deepvoice.recipes.common.checkpoint import newest_checkpoint, save_checkpoint, warm_start
+from deepvoice.recipes.common.checkpoint import check_fits, newest_checkpoint, save_checkpoint, warm_start
 from deepvoice.recipes.common.distributed import from_first, ranks
 from deepvoice.recipes.common.events import EventLog
 from deepvoice.recipes.common.faults import ForeignCheckpointError, NotFiniteError, differences
@@ -68,6 +68,7 @@ class Trainer:
 
     def _take(self, state: Mapping[str, Any], reset_optimizer: bool = False) -> None:
         """Go on from a checkpoint; one of an older version lacks what is read with `get`."""
+        check_fits(self.model, state["model"], self.path)
         self.model.load_state_dict(state["model"])
         if not reset_optimizer:
             self.optimizer.load_state_dict(state["optimizer"])

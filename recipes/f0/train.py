@@ -26,6 +26,7 @@ from deepvoice.networks.f0 import f0_features
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of
 from deepvoice.recipes.common.distributed import Ratios, measure, ranks, weighted
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
@@ -143,7 +144,7 @@ def normalised(config: F0Config, sentences: Sequence[Sentence]) -> F0Config:
     f0 = np.concatenate([s.f0_F for s in sentences])
     logarithms = np.log(f0[f0 > 0])
     if not len(logarithms):
-        raise ValueError("no frame of the corpus is voiced; check its audio and its features")
+        raise DataError("no frame of the corpus is voiced; check its audio and its features")
     return dataclasses.replace(config, log_mean=float(logarithms.mean()), log_deviation=float(logarithms.std()))
 
 

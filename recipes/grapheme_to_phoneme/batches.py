@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from deepvoice.networks.grapheme_to_phoneme import LETTERS
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry
 
 
@@ -48,7 +49,7 @@ class WordBatches:
             if entry.units:
                 by_length.setdefault(len(entry.word), []).append(entry)
         if not by_length:
-            raise ValueError("no aligned training words; run the prepare step on the whole dictionary")
+            raise DataError("no aligned training words; run the prepare step on the whole dictionary")
         self._lengths = {length: _gather(members, ids) for length, members in sorted(by_length.items())}
         self._letters_per_batch, self._seed = letters_per_batch, seed
         self._epoch, self._plan = -1, self._make_plan(0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deepvoice.audio.mel import FloatArray, MelSpec
 from deepvoice.networks.segmentation import DEPTH, SPREAD, normalise, relative_spectrum
 from deepvoice.recipes.common.data import Split, split
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.features import FeatureCache
 from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 from deepvoice.recipes.segmentation.augment import Augmentation, augment
@@ -229,7 +230,7 @@ class UtteranceBatches:
         window: shards of the cache that are read at a time, where it has more
         """
         if not utterances:
-            raise ValueError("no utterance to train on; expected a manifest with phones that fit their recordings")
+            raise DataError("no utterance to train on; expected a manifest with phones that fit their recordings")
         self.cache, self.utterances, self.stack, self.alignments = cache, list(utterances), stack, alignments
         self.typical_M, self.augmentation = typical_M, augmentation
         self.batch_size, self.seed = min(batch_size, len(utterances)), seed

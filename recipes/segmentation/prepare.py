@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import sequence_of
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.features import build_cache, read_manifest
 from deepvoice.recipes.segmentation.corpus import open_corpus
 from deepvoice.text.phones import PHONES, base
@@ -23,13 +24,13 @@ def check(manifest: Path) -> Counter[str]:
     seen: set[str] = set()
     for row in read_manifest(manifest):
         if row["id"] in seen:
-            raise ValueError(f"{manifest}: id {row['id']!r} occurs twice; give every utterance its own")
+            raise DataError(f"{manifest}: id {row['id']!r} occurs twice; give every utterance its own")
         seen.add(row["id"])
         try:
             sequence = sequence_of(row)
             sequence.ids_P  # noqa: B018 - raises for a symbol outside the set
         except ValueError as error:
-            raise ValueError(f"{manifest}: utterance {row['id']}: {error}") from None
+            raise DataError(f"{manifest}: utterance {row['id']}: {error}") from None
         counts.update(base(symbol) for symbol in sequence.symbols)
     return counts
 

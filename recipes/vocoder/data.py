@@ -14,6 +14,7 @@ from deepvoice.audio.mel import FloatArray
 from deepvoice.audio.pulses import interpolate_unvoiced, pulse_features
 from deepvoice.configs import VocoderConfig
 from deepvoice.networks.conditioner import frame_inputs
+from deepvoice.recipes.common.faults import DataError
 from deepvoice.recipes.common.features import FeatureCache
 from deepvoice.recipes.common.shuffle import WINDOW, WindowedShuffle
 
@@ -143,7 +144,7 @@ def usable(cache: FeatureCache, ids: Sequence[str], frames: int) -> list[str]:
     """Return the utterances that are long enough for a segment."""
     kept = [u for u in ids if u in cache and cache.frames(u) >= frames]
     if not kept:
-        raise ValueError(f"no utterance has {frames} frames; shorten segment_frames or check the feature cache")
+        raise DataError(f"no utterance has {frames} frames; shorten segment_frames or check the feature cache")
     return kept
 
 

@@ -245,6 +245,27 @@ def test_the_extremes():
         expected_ettr(never, 0.0)
 
 
+@pytest.mark.parametrize("words", [["--interval", "inf"], ["--interval", "nan"], ["--workers", "0"],
+                                   ["--failures-per-day", "nan"], ["--write-seconds", "-1"]])  # fmt: skip
+def test_a_plan_of_nonsense_is_refused(words):
+    with pytest.raises(ConfigError, match=r"expected|give another --interval"):
+        plan(parsed(*words))
+
+
+def test_a_plan_at_the_limits_has_numbers():
+    for words in (["--failures-per-day", "1e6"], ["--failures-per-day", "1e-300"], ["--failures-per-day", "0"]):
+        last = plan(parsed("--workers", "2048", *words)).splitlines()[-1]
+        assert "nan" not in last
+        assert len(last) < 100
+
+
+def parsed(*words):
+    """The options of a plan."""
+    parser = argparse.ArgumentParser()
+    add_plan_arguments(parser)
+    return parser.parse_args(words)
+
+
 def test_the_plan_takes_what_the_run_measured(tmp_path):
     parser = argparse.ArgumentParser()
     add_plan_arguments(parser)

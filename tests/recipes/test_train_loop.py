@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch
 from torch import nn
 
 from deepvoice.audio.mel import MelSpec
-from deepvoice.errors import TrainingError
+from deepvoice.errors import ConfigError, TrainingError
 from deepvoice.models.share import Dropout, Share, mean, normal, sample_keys, sharing, uniform
 from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
 from deepvoice.recipes.common.data import meta_of
+from deepvoice.recipes.common.distributed import pick_device
 from deepvoice.recipes.common.events import read_events
 from deepvoice.recipes.common.faults import DamagedCheckpointError, ForeignCheckpointError, NotFiniteError
+from deepvoice.recipes.common.lock import FolderInUseError, locked
 from deepvoice.recipes.common.options import AUTO
 from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.plan import FAILURES_PER_DAY
@@ -326,3 +329,42 @@ def test_random_numbers_belong_to_samples_and_places() -> None:
     neighbours = torch.corrcoef(torch.stack([many[:, :-1].flatten(), many[:, 1:].flatten()]))
     samples = torch.corrcoef(torch.stack([many[:-1].flatten(), many[1:].flatten()]))
     assert abs(float(neighbours[0, 1])) < 0.01 and abs(float(samples[0, 1])) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("learning_rate", -1.0), ("learning_rate", float("nan")), ("ema", 7.0), ("weight_decay", -5.0), ("seed", -1),
+     ("betas", (0.9, 1.5)), ("checkpoint_seconds", float("nan")), ("log_every", 0), ("steps", -3), ("final_rate", 2.0)],
+)  # fmt: skip
+def test_options_that_cannot_train_are_refused(tmp_path: Path, name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=name):
+        TrainOptions(**{"out_dir": tmp_path, "steps": 5, name: value})
+
+
+def test_one_run_a_folder(tmp_path: Path, run_python) -> None:
+    """A second process is refused with the name of the first, and so is a second run in this process."""
+    again = f"with locked(Path({str(tmp_path)!r})): print('trains')"
+    second = f"from pathlib import Path; from deepvoice.recipes.common.lock import locked\n{again}"
+    with locked(tmp_path):
+        refused = run_python("-c", second)
+        with pytest.raises(FolderInUseError, match="this very process"):
+            trained(tmp_path, 1)
+    assert refused.returncode == 1
+    assert f"in use by another training run (process {os.getpid()} on " in refused.stderr.decode()
+    assert b"trains" in run_python("-c", second).stdout
+    assert trained(tmp_path, 1).step == 1
+
+
+def test_weights_of_another_module_are_refused(tmp_path: Path) -> None:
+    trained(tmp_path, 1)
+    model = nn.Sequential(nn.Linear(4, 7), nn.Linear(7, 1))
+    options = {"steps": 2, "bfloat16": False}
+    for more in ({"out_dir": tmp_path}, {"out_dir": tmp_path / "new", "warm_start": tmp_path / "last.pt"}):
+        with pytest.raises(ForeignCheckpointError, match=r"another module(.|\n)*0\.weight: \(16, 4\) in the file"):
+            train(model, Numbers(), loss_fn, TrainOptions(**options, **more), config={}, meta=META, echo=say_nothing)
+
+
+@pytest.mark.parametrize("name", ["no such device", "cuda:1000", "meta"])
+def test_a_device_that_is_not_there_is_named(name: str) -> None:
+    with pytest.raises(TrainingError, match=f"the device is '{name}'; expected cpu or cuda"):
+        pick_device(name)
