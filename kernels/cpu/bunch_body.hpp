@@ -73,69 +73,87 @@ static inline float predict(const WaveNetModel& m, const WaveNetScratch& s, int 
 }
 
 // Which samples before entry `end` a pass over a head's columns adds: those `oldest` to `newest`
-// entries before it, oldest first, then the prediction if there is one.
+// entries before it, oldest first, then the predictions if there are any.
 struct HeadPass {
   int head, end, oldest, newest;
-  const float* prediction;  // two views, or null
+  const StreamValues *gained, *coded;  // two views of the predictions, or null
 };
 
-template <int kVectors>
-static inline void head_columns(const WaveNetModel& m, const WaveNetScratch& s, const HeadPass& p,
-                                const float* column, float* to) {
-  const ptrdiff_t view = static_cast<ptrdiff_t>(m.head_history) * m.headP;
-  const float* history = column + static_cast<ptrdiff_t>(2 + m.head_history - p.oldest) * m.headP;
-  Vec sum[kVectors];
-  const auto add_column = [&sum](const float* from, float value) {
-    const Vec x = broadcast(value);
-    for (int v = 0; v < kVectors; ++v) sum[v] = fma(load(from + v * kLanes), x, sum[v]);
+// One pass for outputs `j` on of kStreams streams from `first` on: each weight is read once for all
+// of them.
+template <int kVectors, int kStreams>
+static inline void head_columns(const WaveNetModel& m, const WaveNetScratch* s, int first,
+                                const HeadPass& p, int j) {
+  const float* const column = m.draw[p.head] + j;
+  const ptrdiff_t view = static_cast<ptrdiff_t>(m.head_history) * m.headP, width = m.headP;
+  const float* history = column + (2 + m.head_history - p.oldest) * width;
+  const float *gained[kStreams], *coded[kStreams], *residual[kStreams];
+  float* to[kStreams];
+  Vec sum[kStreams][kVectors];
+  for (int b = 0; b < kStreams; ++b) {
+    const WaveNetScratch& stream = s[first + b];
+    gained[b] = stream.signal_gained + p.end - p.oldest;
+    coded[b] = stream.signal_coded + p.end - p.oldest;
+    residual[b] = stream.residual_coded + p.end - p.oldest;
+    to[b] = stream.heads + p.head * width + j;
+    for (int v = 0; v < kVectors; ++v) sum[b][v] = load(to[b] + v * kLanes);
+  }
+  const auto add_column = [&sum](const float* from, const auto& value) {
+    Vec weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) weights[v] = load(from + v * kLanes);
+    for (int b = 0; b < kStreams; ++b) {
+      const Vec x = broadcast(value(b));
+      for (int v = 0; v < kVectors; ++v) sum[b][v] = fma(weights[v], x, sum[b][v]);
+    }
   };
-  for (int v = 0; v < kVectors; ++v) sum[v] = load(to + v * kLanes);
-  for (int at = p.end - p.oldest; at <= p.end - p.newest; ++at, history += m.headP) {
-    add_column(history, s.signal_gained[at]);
-    add_column(history + view, s.signal_coded[at]);
-    add_column(history + 2 * view, s.residual_coded[at]);
+  for (int i = 0; i <= p.oldest - p.newest; ++i, history += width) {
+    add_column(history, [&](int b) { return gained[b][i]; });
+    add_column(history + view, [&](int b) { return coded[b][i]; });
+    add_column(history + 2 * view, [&](int b) { return residual[b][i]; });
   }
-  if (p.prediction != nullptr) {
-    add_column(column, p.prediction[0]);
-    add_column(column + m.headP, p.prediction[1]);
+  if (p.gained != nullptr) {
+    add_column(column, [&](int b) { return p.gained->v[first + b]; });
+    add_column(column + width, [&](int b) { return p.coded->v[first + b]; });
   }
-  for (int v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[v]);
+  for (int b = 0; b < kStreams; ++b)
+    for (int v = 0; v < kVectors; ++v) store(to[b] + v * kLanes, sum[b][v]);
 }
 
-static inline void head_pass(const WaveNetModel& m, const WaveNetScratch& s, const HeadPass& p) {
-  float* const sum = s.heads + p.head * m.headP;
+template <int kStreams>
+static inline void head_pass_of(const WaveNetModel& m, const WaveNetScratch* s, int first,
+                                const HeadPass& p) {
   int j = 0;
-  for (; j + 4 * kLanes <= m.headP; j += 4 * kLanes)
-    head_columns<4>(m, s, p, m.draw[p.head] + j, sum + j);
-  for (; j < m.headP; j += kLanes) head_columns<1>(m, s, p, m.draw[p.head] + j, sum + j);
+  for (; j + 4 * kLanes <= m.headP; j += 4 * kLanes) head_columns<4, kStreams>(m, s, first, p, j);
+  for (; j < m.headP; j += kLanes) head_columns<1, kStreams>(m, s, first, p, j);
 }
 
-// What the samples before the bunch give to every head: nothing of it has to wait for a draw. Head
-// by head, so that the weights of one are read from the cache once for all streams.
+static inline void head_pass(const WaveNetModel& m, const WaveNetScratch* s, int count,
+                             const HeadPass& p) {
+  int b = 0;
+  if constexpr (kRegisters == 32)  // enough for the sums of four streams
+    for (; b + 4 <= count; b += 4) head_pass_of<4>(m, s, b, p);
+  for (; b < count; ++b) head_pass_of<1>(m, s, b, p);
+}
+
+// What the samples before the bunch give to every head: nothing of it has to wait for a draw.
 static inline void prepare_heads(const WaveNetModel& m, const WaveNetScratch* s, int count) {
   for (int i = 0; i < m.bunch && i < m.head_history; ++i)
-    for (int b = 0; b < count; ++b)
-      head_pass(m, s[b], {i, kLeadIn + m.past + i, m.head_history, i + 1, nullptr});
-}
-
-// Inputs of the output matrix for sample i of the bunch; `prediction` has two views.
-static inline void head(const WaveNetModel& m, const WaveNetScratch& s, int i,
-                        const float* prediction) {
-  const int end = kLeadIn + m.past + i;
-  head_pass(m, s, {i, end, i < m.head_history ? i : m.head_history, 1, prediction});
-  encode_inputs(m.output, s.heads + i * m.headP, m.headP, s.hidden_code);
+    head_pass(m, s, count, {i, kLeadIn + m.past + i, m.head_history, i + 1, nullptr, nullptr});
 }
 
 // Predicts sample i of the bunch in every stream and computes the inputs of their output matrix.
 static inline void heads(const WaveNetModel& m, const WaveNetScratch* s, int count, int i,
                          StreamValues* prediction) {
-  StreamValues coded;
-  for (int b = 0; b < count; ++b) prediction->v[b] = predict(m, s[b], kLeadIn + m.past + i);
-  compress_all(m, *prediction, count, &coded);
+  StreamValues gained, coded;
+  const int end = kLeadIn + m.past + i;
   for (int b = 0; b < count; ++b) {
-    const float views[] = {m.signal_gain * prediction->v[b], coded.v[b]};
-    head(m, s[b], i, views);
+    prediction->v[b] = predict(m, s[b], end);
+    gained.v[b] = m.signal_gain * prediction->v[b];
   }
+  compress_all(m, *prediction, count, &coded);
+  head_pass(m, s, count, {i, end, i < m.head_history ? i : m.head_history, 1, &gained, &coded});
+  for (int b = 0; b < count; ++b)
+    encode_inputs(m.output, s[b].heads + i * m.headP, m.headP, s[b].hidden_code);
 }
 
 static inline float clip(float x) {
