@@ -263,8 +263,10 @@ static void product(const Matrix& m, const Operands& o, int columns, int stage) 
   }
 }
 
-// Writes `count` values, a multiple of 16, as the matrix wants its inputs.
-static inline void encode_inputs(const Matrix& m, const float* x, int count, float* to) {
+// Writes `count` values, a multiple of 16, as the matrix wants its inputs; value(i) are those from i
+// on.
+template <class Value>
+DV_INLINE void encode_each(const Matrix& m, int count, float* to, const Value& value) {
   const Vec zero = broadcast(0.0f);
   if (m.storage == kInt8) {
     const Vec inverse = broadcast(m.inverse_unit);
@@ -273,17 +275,22 @@ static inline void encode_inputs(const Matrix& m, const float* x, int count, flo
     const int shift = m.rectified ? kInt8RectifiedZero : kInt8Zero;
     Quantised* const codes = reinterpret_cast<Quantised*>(to);
     for (int i = 0; i < count; i += kLanes)
-      store_quantised(codes + i, min(max(mul(load(x + i), inverse), low), high), shift);
+      store_quantised(codes + i, min(max(mul(value(i), inverse), low), high), shift);
     return;
   }
+  const bool rectified = m.rectified, narrow = m.storage == kBfloat;
   for (int i = 0; i < count; i += kLanes) {
-    const Vec value = m.rectified ? max(load(x + i), zero) : load(x + i);
-    if (m.storage == kBfloat) {
-      store_bfloat(reinterpret_cast<uint16_t*>(to) + i, value);
+    const Vec v = rectified ? max(value(i), zero) : value(i);
+    if (narrow) {
+      store_bfloat(reinterpret_cast<uint16_t*>(to) + i, v);
     } else {
-      store(to + i, value);
+      store(to + i, v);
     }
   }
+}
+
+static inline void encode_inputs(const Matrix& m, const float* x, int count, float* to) {
+  encode_each(m, count, to, [x](int i) { return load(x + i); });
 }
 
 // The values that encoded inputs stand for.

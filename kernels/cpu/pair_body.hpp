@@ -108,7 +108,7 @@ static WaveNetScratch trunk_of_pair(const WaveNetModel& m, const WaveNetScratch&
   input_layer(m, &s, 1);
   ptrdiff_t queue = 0;
   for (int l = 0; l < m.layers; ++l) {
-    encode_inputs(m.gate[l], s.stream, m.residualP, s.stream_code);
+    enter_layer(m, s, l);
     gate_layer(m, &s, 1, l, l, queue, step);
     publish(&t->pair->gated, n * m.layers + l + 1);
     if (l + 1 < m.layers) residual_layer(m, &s, 1, l, l);

@@ -147,9 +147,22 @@ static inline float* gated_code(const WaveNetModel& m, const WaveNetScratch& s, 
 static inline void finish_gate(const WaveNetModel& m, const WaveNetScratch& s, int l,
                                ptrdiff_t slot, float* code) {
   copy_blocks(s.stream_code, queue_width(m), s.queues + slot);
-  for (int i = 0; i < m.residualP; i += kLanes)
-    store(s.gate + i, gated(load(s.gate + i), load(s.gate + m.residualP + i)));
-  encode_inputs(m.skip_mix[l], s.gate, m.residualP, code);
+  const float *const tanh_half = s.gate, *const sigmoid_half = s.gate + m.residualP;
+  encode_each(m.skip_mix[l], m.residualP, code, [tanh_half, sigmoid_half](int i) {
+    return gated(load(tanh_half + i), load(sigmoid_half + i));
+  });
+}
+
+// Encodes the residual stream for a layer and adds the bias of the layer's output to it.
+static inline void enter_layer(const WaveNetModel& m, const WaveNetScratch& s, int l) {
+  if (l + 1 == m.layers) return encode_inputs(m.gate[l], s.stream, m.residualP, s.stream_code);
+  float* const stream = s.stream;
+  const float* const bias = m.residual_bias[l];
+  encode_each(m.gate[l], m.residualP, s.stream_code, [stream, bias](int i) {
+    const Vec x = load(stream + i);
+    store(stream + i, add(x, load(bias + i)));
+    return x;
+  });
 }
 
 // Gate of one layer, both taps: leaves tanh times sigmoid, encoded for the next matrix.
@@ -172,15 +185,13 @@ static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
   for (int b = 0; b < count; ++b) finish_gate(m, s[b], l, slot, gated_code(m, s[b], place));
 }
 
-// Adds a layer's output to the residual stream.
+// Adds a layer's output, but for its bias, to the residual stream.
 static void residual_layer(const WaveNetModel& m, const WaveNetScratch* s, int count, int l,
                            int place) {
   Columns c;
   for (int b = 0; b < count; ++b) {
     c.x[b] = gated_code(m, s[b], place);
     c.start[b] = c.y[b] = s[b].stream;
-    for (int i = 0; i < m.residualP; i += kLanes)
-      store(s[b].stream + i, add(load(s[b].stream + i), load(m.residual_bias[l] + i)));
   }
   product(m.residual_mix[l], c.operands(), count, kWhole);
 }
@@ -216,8 +227,7 @@ static void trunk(const WaveNetModel& m, const WaveNetScratch* s, int count, con
   for (int b = 0; b < count; ++b) begin_skip(m, s[b]);
   ptrdiff_t queue = 0;
   for (int l = 0; l < m.layers; ++l) {
-    for (int b = 0; b < count; ++b)
-      encode_inputs(m.gate[l], s[b].stream, m.residualP, s[b].stream_code);
+    for (int b = 0; b < count; ++b) enter_layer(m, s[b], l);
     gate_layer(m, s, count, l, l & 1, queue, step);
     if (l > 0) skip_layer(m, s, count, l - 1, (l - 1) & 1);
     if (l + 1 < m.layers) residual_layer(m, s, count, l, l & 1);
