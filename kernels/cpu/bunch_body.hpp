@@ -11,7 +11,15 @@ struct Columns {
   float* partial[kMaxStreams];
   float* y[kMaxStreams];
 
-  Operands operands() const { return {x, x2, start, partial, y}; }
+  Operands operands() const { return {x, x2, start, partial, y, 0, 0}; }
+  // Of streams side by side, whose working memories lie at a stride.
+  Operands operands(int count) const {
+    if (count < 2) return operands();
+    const auto distance = [](const float* const* p) {
+      return reinterpret_cast<intptr_t>(p[1]) - reinterpret_cast<intptr_t>(p[0]);
+    };
+    return {x, x2, start, partial, y, distance(y), distance(start)};
+  }
 };
 static_assert(3 * kPastColumns <= kMaxStreams, "columns of the past halves of few streams");
 
@@ -222,7 +230,7 @@ static void bunch(const WaveNetModel& m, WaveNetScratch* s, const WaveNetRun* ru
   for (int i = 0; i < m.bunch; ++i) {
     fetch_ahead(m, i);
     heads(m, s, count, i, &prediction);
-    product(m.output, c.operands(), count, kWhole);
+    product(m.output, c.operands(count), count, kWhole);
     draw(m, s, runs, count, frame, t + i, codes);
     accept(m, s, runs, count, codes, t + i, i, prediction);
   }

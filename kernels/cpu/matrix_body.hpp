@@ -17,7 +17,6 @@ struct Sums {  // of a block of 16 outputs
 struct FloatSums {
   typedef Sums Sum;
   static constexpr bool kExact = false;      // whether sums are the same in any order
-  static constexpr bool kConverted = false;  // whether weights are converted before they are used
   DV_INLINE Sum begin(const int32_t*, int, const float* start) { return resume(start); }
   DV_INLINE Sum resume(const float* partial) {
     Sum s;
@@ -47,7 +46,6 @@ struct FloatStorage : FloatSums {
 };
 
 struct HalfStorage : FloatStorage {
-  static constexpr bool kConverted = true;
   static constexpr int kBytes = 2 * kBlock;
   DV_INLINE Weights weights(const unsigned char* p) {
     Weights w;
@@ -76,7 +74,6 @@ struct Int8Storage {
   typedef Int8Inputs Inputs;
   static constexpr int kGroup = kInt8Group, kBytes = kInt8Group * kBlock;
   static constexpr bool kExact = true;
-  static constexpr bool kConverted = false;
   DV_INLINE Sum zero() { return no_counts(); }
   DV_INLINE Sum plus(const Sum& a, const Sum& b) { return add_counts(a, b); }
   DV_INLINE Sum begin(const int32_t* offset, int output, const float*) {
@@ -113,17 +110,25 @@ struct Operands {  // each an array with a pointer for each column
   const float* const* start;
   float* const* partial;
   float* const* y;  // may be the same as start
+  // Columns side by side: bytes from each to the next, and of their starts; 0 where they lie anywhere.
+  ptrdiff_t stride, start_stride;
 };
 
-template <class S, int kBlocks, int kColumns>
-DV_INLINE void accumulate_group(const unsigned char* w, const typename S::Input* const* in, int g,
+template <class T>
+DV_INLINE T* moved(T* p, ptrdiff_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<intptr_t>(p) + bytes);
+}
+
+// Adds the products of one group of inputs; input(c) is where that of a column begins.
+template <class S, int kBlocks, int kColumns, class Input>
+DV_INLINE void accumulate_group(const unsigned char* w, const Input& input,
                                 typename S::Sum (&sum)[kColumns][kBlocks]) {
   typename S::Weights weights[kBlocks];
   DV_UNROLL
   for (int b = 0; b < kBlocks; ++b) weights[b] = S::weights(w + b * S::kBytes);
   DV_UNROLL
   for (int c = 0; c < kColumns; ++c) {
-    const typename S::Inputs inputs = S::inputs(in[c] + g * S::kGroup);
+    const typename S::Inputs inputs = S::inputs(input(c));
     DV_UNROLL
     for (int b = 0; b < kBlocks; ++b) S::multiply(&sum[c][b], weights[b], inputs);
   }
@@ -136,19 +141,23 @@ DV_INLINE void accumulate(const unsigned char* w, ptrdiff_t step, int groups, co
   DV_UNROLL
   for (int c = 0; c < kColumns; ++c) in[c] = reinterpret_cast<const typename S::Input*>(x[c]);
   int g = 0;
+  const auto input = [&in, &g](int c) { return in[c] + g * S::kGroup; };
   if constexpr (S::kExact && kColumns == 1 && kLanes == 16) {
     // Integers may be added in any order: two chains halve the wait for each sum.
     typename S::Sum odd[kColumns][kBlocks];
     DV_UNROLL
     for (int b = 0; b < kBlocks; ++b) odd[0][b] = S::zero();
-    for (; g + 2 <= groups; g += 2, w += 2 * step) {
-      accumulate_group<S, kBlocks, kColumns>(w, in, g, sum);
-      accumulate_group<S, kBlocks, kColumns>(w + step, in, g + 1, odd);
+    while (g + 2 <= groups) {
+      accumulate_group<S, kBlocks, kColumns>(w, input, sum);
+      ++g;
+      accumulate_group<S, kBlocks, kColumns>(w + step, input, odd);
+      ++g;
+      w += 2 * step;
     }
     DV_UNROLL
     for (int b = 0; b < kBlocks; ++b) sum[0][b] = S::plus(sum[0][b], odd[0][b]);
   }
-  for (; g < groups; ++g, w += step) accumulate_group<S, kBlocks, kColumns>(w, in, g, sum);
+  for (; g < groups; ++g, w += step) accumulate_group<S, kBlocks, kColumns>(w, input, sum);
 }
 
 // kBlocks blocks of outputs, from `output` on, in kColumns columns. `at` is where their first group
@@ -195,11 +204,57 @@ DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step
   }
 }
 
+// Eight columns at a stride, whole, two blocks at a time: few pointers, and twice the products for
+// each weight that is read.
+template <class S>
+DV_INLINE void accumulate_even(const unsigned char* w, ptrdiff_t step, int groups,
+                               const float* from, ptrdiff_t stride, typename S::Sum (&sum)[8][2]) {
+  const auto* x = reinterpret_cast<const typename S::Input*>(from);
+  for (int g = 0; g < groups; ++g, w += step, x += S::kGroup)
+    accumulate_group<S, 2, 8>(w, [x, stride](int c) { return moved(x, c * stride); }, sum);
+}
+
+template <class S>
+static void even_columns(const Matrix& m, const Operands& o, int column) {
+  constexpr int kColumns = 8, kBlocks = 2;
+  const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
+  const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
+  const ptrdiff_t stride = o.stride, start_stride = o.start_stride;
+  const float *const x = o.x[column], *const x2 = groups2 > 0 ? o.x2[column] : x;
+  const float *const start = o.start[column], *const scale = m.scale;
+  float* const y = o.y[column];
+  const int32_t* const offset = m.offset;
+  const unsigned char *w = m.data, *w2 = m.data2;
+  for (int first = 0; first < m.outputs; first += kPanel) {
+    const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
+    const ptrdiff_t step = static_cast<ptrdiff_t>(width / kBlock) * S::kBytes;
+    for (int at = first; at < first + width; at += kBlocks * kBlock) {
+      const ptrdiff_t block = static_cast<ptrdiff_t>((at - first) / kBlock) * S::kBytes;
+      typename S::Sum sum[kColumns][kBlocks];
+      DV_UNROLL
+      for (int c = 0; c < kColumns; ++c) DV_UNROLL
+      for (int b = 0; b < kBlocks; ++b)
+        sum[c][b] = S::begin(offset, at + b * kBlock,
+                             moved(start + at, c * start_stride) + b * kBlock);
+      accumulate_even<S>(w + block, step, groups, x, stride, sum);
+      if (groups2 > 0) accumulate_even<S>(w2 + block, step, groups2, x2, stride, sum);
+      DV_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        const typename S::Scales scales = S::scales(scale, at + b * kBlock);
+        DV_UNROLL
+        for (int c = 0; c < kColumns; ++c)
+          S::end(scales, moved(start + at, c * start_stride) + b * kBlock, sum[c][b],
+                 moved(y + at, c * stride) + b * kBlock);
+      }
+    }
+    w += groups * step;
+    w2 += groups2 * step;
+  }
+}
+
 // Blocks whose sums stay in registers.
 template <int kColumns>
-constexpr int kTileBlocks = kLanes == 16       ? (kColumns == 8   ? 2
-                                                  : kColumns == 4 ? 4
-                                                                  : 8)
+constexpr int kTileBlocks = kLanes == 16       ? (kColumns == 4 ? 4 : 8)
                             : kRegisters >= 16 ? 4 / kColumns
                                                : 1;
 
@@ -225,13 +280,16 @@ template <class S, int kStage>
 static void product_of(const Matrix& m, const Operands& o, int columns) {
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
+  int even = 0;  // columns that are done
+  if constexpr (kLanes == 16 && kStage == kWhole)
+    if (o.stride != 0 && m.outputs % (2 * kBlock) == 0)
+      for (; even + 8 <= columns; even += 8) even_columns<S>(m, o, even);
+  if (even == columns) return;
   ptrdiff_t at = 0, at2 = 0;  // of the panel
   for (int first = 0; first < m.outputs; first += kPanel) {
     const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
     const int blocks = width / kBlock;
-    int c = 0;
-    if constexpr (S::kConverted && kLanes == 16)
-      for (; c + 8 <= columns; c += 8) panel<S, 8, kStage>(m, at, at2, first, blocks, o, c);
+    int c = even;
     if constexpr (kRegisters >= 16) {  // plain code has none for more than one column
       for (; c + 4 <= columns; c += 4) panel<S, 4, kStage>(m, at, at2, first, blocks, o, c);
       for (; c + 2 <= columns; c += 2) panel<S, 2, kStage>(m, at, at2, first, blocks, o, c);

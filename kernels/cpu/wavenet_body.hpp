@@ -95,7 +95,7 @@ static void input_layer(const WaveNetModel& m, const WaveNetScratch* s, int coun
     c.start[b] = m.input_bias;
     c.y[b] = s[b].stream;
   }
-  product(m.input, c.operands(), count, kWhole);
+  product(m.input, c.operands(count), count, kWhole);
   for (int b = 0; b < count; ++b) {
     for (int i = 0; i < m.residualP; i += kLanes)
       store(s[b].stream + i, tanh_of(load(s[b].stream + i)));
@@ -181,7 +181,7 @@ static void gate_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
     c.partial[b] = s[b].partial + (static_cast<ptrdiff_t>(l) * kPastColumns + column) * width;
     c.y[b] = s[b].gate;
   }
-  product(m.gate[l], c.operands(), count, group > 1 ? kSecond : kWhole);
+  product(m.gate[l], c.operands(count), count, group > 1 ? kSecond : kWhole);
   for (int b = 0; b < count; ++b) finish_gate(m, s[b], l, slot, gated_code(m, s[b], place));
 }
 
@@ -193,7 +193,7 @@ static void residual_layer(const WaveNetModel& m, const WaveNetScratch* s, int c
     c.x[b] = gated_code(m, s[b], place);
     c.start[b] = c.y[b] = s[b].stream;
   }
-  product(m.residual_mix[l], c.operands(), count, kWhole);
+  product(m.residual_mix[l], c.operands(count), count, kWhole);
 }
 
 // Adds a layer's output to the skip sum.
@@ -204,7 +204,7 @@ static void skip_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
     c.x[b] = gated_code(m, s[b], place);
     c.start[b] = c.y[b] = s[b].skip;
   }
-  product(m.skip_mix[l], c.operands(), count, kWhole);
+  product(m.skip_mix[l], c.operands(count), count, kWhole);
 }
 
 // What the trunk gives to every head of the bunch.
@@ -216,7 +216,7 @@ static void head_layer(const WaveNetModel& m, const WaveNetScratch* s, int count
     c.start[b] = m.bunch_bias;
     c.y[b] = s[b].heads;
   }
-  product(m.bunch_head, c.operands(), count, kWhole);
+  product(m.bunch_head, c.operands(count), count, kWhole);
 }
 
 // Runs the trunk for one bunch of every stream; leaves the heads' part of it in `heads`. The skip
@@ -269,6 +269,6 @@ static void int8_sums(const Matrix& m, const float* x, int64_t columns, int32_t*
     encode_inputs(m, values, padded(m.inputs), codes);
     const float* const in[] = {codes};
     float* const out[] = {reinterpret_cast<float*>(sums)};
-    product(m, {in, nullptr, in, out, nullptr}, 1, kFirst);
+    product(m, {in, nullptr, in, out, nullptr, 0, 0}, 1, kFirst);
   }
 }
