@@ -238,13 +238,15 @@ static void even_columns(const Matrix& m, const Operands& o, int column) {
                              moved(start + at, c * start_stride) + b * kBlock);
       accumulate_even<S>(w + block, step, groups, x, stride, sum);
       if (groups2 > 0) accumulate_even<S>(w2 + block, step, groups2, x2, stride, sum);
+      typename S::Scales scales[kBlocks];
+      for (int b = 0; b < kBlocks; ++b) scales[b] = S::scales(scale, at + b * kBlock);
       DV_UNROLL
-      for (int b = 0; b < kBlocks; ++b) {
-        const typename S::Scales scales = S::scales(scale, at + b * kBlock);
+      for (int c = 0; c < kColumns; ++c) {
+        const float* const begin = moved(start + at, c * start_stride);
+        float* const end = moved(y + at, c * stride);
         DV_UNROLL
-        for (int c = 0; c < kColumns; ++c)
-          S::end(scales, moved(start + at, c * start_stride) + b * kBlock, sum[c][b],
-                 moved(y + at, c * stride) + b * kBlock);
+        for (int b = 0; b < kBlocks; ++b)
+          S::end(scales[b], begin + b * kBlock, sum[c][b], end + b * kBlock);
       }
     }
     w += groups * step;
