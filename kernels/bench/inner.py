@@ -128,7 +128,7 @@ def _row(
     shape: WaveNetShape, limits: Limits, precision: str, streams: int, error: float, seconds: float, sample_rate: int
 ) -> Row:
     work = step_work(shape, precision)
-    least = limits.seconds(work, precision, streams) / shape.bunch
+    least = limits.seconds(work, streams) / shape.bunch
     return Row(
         isa=limits.isa,
         precision=precision,
@@ -137,7 +137,7 @@ def _row(
         ns_a_sample=1e9 * seconds,
         x=1 / (sample_rate * seconds),
         limit=1 / (sample_rate * least),
-        binds=limits.binds(work, precision, streams),
+        binds=limits.binds(work, streams),
     )
 
 

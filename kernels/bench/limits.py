@@ -26,16 +26,20 @@ class Limits(NamedTuple):
     multiply_adds: dict[str, float]
     read_bytes: float
 
-    def seconds(self, work: Work, precision: str, streams: int = 1) -> float:
+    def seconds(self, work: Work, streams: int = 1) -> float:
         """Return the least time for one stream's step beside others, which share one reading of the weights."""
-        peak = self.multiply_adds.get(precision, self.multiply_adds["float32"])
-        return max(work.multiply_adds / peak, work.weight_bytes / streams / self.read_bytes)
+        return max(self._products(work), self._reading(work, streams))
 
-    def binds(self, work: Work, precision: str, streams: int = 1) -> str:
+    def binds(self, work: Work, streams: int = 1) -> str:
         """Name the resource that sets that time."""
-        peak = self.multiply_adds.get(precision, self.multiply_adds["float32"])
-        reading = work.weight_bytes / streams / self.read_bytes
-        return "multiply-adds" if work.multiply_adds / peak >= reading else "reading weights"
+        return "multiply-adds" if self._products(work) >= self._reading(work, streams) else "reading weights"
+
+    def _products(self, work: Work) -> float:
+        peaks, other = self.multiply_adds, self.multiply_adds["float32"]
+        return sum(count / peaks.get(precision, other) for precision, count in work.products.items())
+
+    def _reading(self, work: Work, streams: int) -> float:
+        return work.weight_bytes / streams / self.read_bytes
 
 
 def measure_limits() -> Limits:

@@ -1,6 +1,38 @@
 // The layers of the front-end networks. Included inside the instruction set's namespace, after
 // math_body.hpp and matrix_body.hpp.
 
+// Inner products of kRows rows of x with kOutputs rows of the weight.
+template <int kRows, int kOutputs>
+static inline void inner_products(const float* x, const float* weight, int64_t inputs,
+                                  const float* bias, float* y, int64_t y_stride) {
+  Vec sum[kRows][kOutputs];
+  for (int r = 0; r < kRows; ++r)
+    for (int o = 0; o < kOutputs; ++o) sum[r][o] = broadcast(0.0f);
+  int64_t i = 0;
+  for (; i + kLanes <= inputs; i += kLanes) {
+    Vec w[kOutputs];
+    for (int o = 0; o < kOutputs; ++o) w[o] = load(weight + o * inputs + i);
+    for (int r = 0; r < kRows; ++r) {
+      const Vec v = load(x + r * inputs + i);
+      for (int o = 0; o < kOutputs; ++o) sum[r][o] = fma(v, w[o], sum[r][o]);
+    }
+  }
+  if (i < inputs) {
+    const int part = static_cast<int>(inputs - i);
+    Vec w[kOutputs];
+    for (int o = 0; o < kOutputs; ++o) w[o] = load_partial(weight + o * inputs + i, part);
+    for (int r = 0; r < kRows; ++r) {
+      const Vec v = load_partial(x + r * inputs + i, part);
+      for (int o = 0; o < kOutputs; ++o) sum[r][o] = fma(v, w[o], sum[r][o]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int o = 0; o < kOutputs; ++o)
+      y[r * y_stride + o] = reduce_add(sum[r][o]) + (bias ? bias[o] : 0.0f);
+}
+
+constexpr int kDenseRows = kRegisters == 32 ? 4 : 2;  // as many as there are registers for
+
 static void activate(float* y, int64_t count, int activation) {
   if (activation == kNone) return;
   for (int64_t i = 0; i < count; i += kLanes) {

@@ -1,4 +1,4 @@
-// Products with packed matrices (model.hpp) and with plain row-major ones. Included inside the
+// Products with packed matrices (model.hpp). Included inside the
 // instruction set's namespace, after its simd, int8 and bfloat files. The order of summation of an
 // output is that of the inputs, however many columns or rows are computed together.
 
@@ -16,7 +16,7 @@ struct Sums {  // of a block of 16 outputs
 
 struct FloatSums {
   typedef Sums Sum;
-  static constexpr bool kExact = false;      // whether sums are the same in any order
+  static constexpr bool kExact = false;  // whether sums are the same in any order
   DV_INLINE Sum begin(const int32_t*, int, const float* start) { return resume(start); }
   DV_INLINE Sum resume(const float* partial) {
     Sum s;
@@ -110,7 +110,8 @@ struct Operands {  // each an array with a pointer for each column
   const float* const* start;
   float* const* partial;
   float* const* y;  // may be the same as start
-  // Columns side by side: bytes from each to the next, and of their starts; 0 where they lie anywhere.
+  // Columns side by side: bytes from each to the next, and of their starts; 0 where they lie
+  // anywhere.
   ptrdiff_t stride, start_stride;
 };
 
@@ -204,19 +205,20 @@ DV_INLINE void tile(const Matrix& m, ptrdiff_t at, ptrdiff_t at2, ptrdiff_t step
   }
 }
 
-// Eight columns at a stride, whole, two blocks at a time: few pointers, and twice the products for
-// each weight that is read.
-template <class S>
+// Columns at a stride, whole, with few pointers. A wider tile has more products for each weight
+// that it reads.
+template <class S, int kBlocks, int kColumns>
 DV_INLINE void accumulate_even(const unsigned char* w, ptrdiff_t step, int groups,
-                               const float* from, ptrdiff_t stride, typename S::Sum (&sum)[8][2]) {
+                               const float* from, ptrdiff_t stride,
+                               typename S::Sum (&sum)[kColumns][kBlocks]) {
   const auto* x = reinterpret_cast<const typename S::Input*>(from);
   for (int g = 0; g < groups; ++g, w += step, x += S::kGroup)
-    accumulate_group<S, 2, 8>(w, [x, stride](int c) { return moved(x, c * stride); }, sum);
+    accumulate_group<S, kBlocks, kColumns>(
+        w, [x, stride](int c) { return moved(x, c * stride); }, sum);
 }
 
-template <class S>
+template <class S, int kBlocks, int kColumns>
 static void even_columns(const Matrix& m, const Operands& o, int column) {
-  constexpr int kColumns = 8, kBlocks = 2;
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
   const ptrdiff_t stride = o.stride, start_stride = o.start_stride;
@@ -234,10 +236,11 @@ static void even_columns(const Matrix& m, const Operands& o, int column) {
       DV_UNROLL
       for (int c = 0; c < kColumns; ++c) DV_UNROLL
       for (int b = 0; b < kBlocks; ++b)
-        sum[c][b] = S::begin(offset, at + b * kBlock,
-                             moved(start + at, c * start_stride) + b * kBlock);
-      accumulate_even<S>(w + block, step, groups, x, stride, sum);
-      if (groups2 > 0) accumulate_even<S>(w2 + block, step, groups2, x2, stride, sum);
+        sum[c][b] =
+            S::begin(offset, at + b * kBlock, moved(start + at, c * start_stride) + b * kBlock);
+      accumulate_even<S, kBlocks, kColumns>(w + block, step, groups, x, stride, sum);
+      if (groups2 > 0)
+        accumulate_even<S, kBlocks, kColumns>(w2 + block, step, groups2, x2, stride, sum);
       typename S::Scales scales[kBlocks];
       for (int b = 0; b < kBlocks; ++b) scales[b] = S::scales(scale, at + b * kBlock);
       DV_UNROLL
@@ -283,10 +286,13 @@ static void product_of(const Matrix& m, const Operands& o, int columns) {
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
   int even = 0;  // columns that are done
-  if constexpr (kLanes == 16 && kStage == kWhole)
-    if (o.stride != 0 && m.outputs % (2 * kBlock) == 0)
-      for (; even + 8 <= columns; even += 8) even_columns<S>(m, o, even);
-  if (even == columns) return;
+  if constexpr (kLanes == 16 && kStage == kWhole) {
+    if (o.stride != 0 && m.outputs % (4 * kBlock) == 0) {
+      for (; even + 8 <= columns; even += 8) even_columns<S, 2, 8>(m, o, even);
+      for (; even + 4 <= columns; even += 4) even_columns<S, 4, 4>(m, o, even);
+    }
+    if (even == columns) return;
+  }
   ptrdiff_t at = 0, at2 = 0;  // of the panel
   for (int first = 0; first < m.outputs; first += kPanel) {
     const int width = m.outputs - first < kPanel ? m.outputs - first : kPanel;
@@ -323,8 +329,8 @@ static void product(const Matrix& m, const Operands& o, int columns, int stage) 
   }
 }
 
-// Writes `count` values, a multiple of 16, as the matrix wants its inputs; value(i) are those from i
-// on.
+// Writes `count` values, a multiple of 16, as the matrix wants its inputs; value(i) are those from
+// i on.
 template <class Value>
 DV_INLINE void encode_each(const Matrix& m, int count, float* to, const Value& value) {
   const Vec zero = broadcast(0.0f);
@@ -376,35 +382,3 @@ static inline int input_bytes(const Matrix& m) {
 
 #undef DV_UNROLL
 #undef DV_INLINE
-
-// Inner products of kRows rows of x with kOutputs rows of the weight.
-template <int kRows, int kOutputs>
-static inline void inner_products(const float* x, const float* weight, int64_t inputs,
-                                  const float* bias, float* y, int64_t y_stride) {
-  Vec sum[kRows][kOutputs];
-  for (int r = 0; r < kRows; ++r)
-    for (int o = 0; o < kOutputs; ++o) sum[r][o] = broadcast(0.0f);
-  int64_t i = 0;
-  for (; i + kLanes <= inputs; i += kLanes) {
-    Vec w[kOutputs];
-    for (int o = 0; o < kOutputs; ++o) w[o] = load(weight + o * inputs + i);
-    for (int r = 0; r < kRows; ++r) {
-      const Vec v = load(x + r * inputs + i);
-      for (int o = 0; o < kOutputs; ++o) sum[r][o] = fma(v, w[o], sum[r][o]);
-    }
-  }
-  if (i < inputs) {
-    const int part = static_cast<int>(inputs - i);
-    Vec w[kOutputs];
-    for (int o = 0; o < kOutputs; ++o) w[o] = load_partial(weight + o * inputs + i, part);
-    for (int r = 0; r < kRows; ++r) {
-      const Vec v = load_partial(x + r * inputs + i, part);
-      for (int o = 0; o < kOutputs; ++o) sum[r][o] = fma(v, w[o], sum[r][o]);
-    }
-  }
-  for (int r = 0; r < kRows; ++r)
-    for (int o = 0; o < kOutputs; ++o)
-      y[r * y_stride + o] = reduce_add(sum[r][o]) + (bias ? bias[o] : 0.0f);
-}
-
-constexpr int kDenseRows = kRegisters == 32 ? 4 : 2;  // as many as there are registers for

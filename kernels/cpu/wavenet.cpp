@@ -249,7 +249,8 @@ const WaveNetModel& WaveNet::model(const Table& functions) {
   return packed_.back()->model;
 }
 
-// Lays out the working memory of `count` streams, or counts its floats where `memory` is null.
+// Lays out the working memory of `count` streams, or counts its floats where `memory` is null. From
+// one stream to the next everything is equally far: products of streams side by side rely on it.
 static int64_t lay_out(const WaveNetModel& m, float* memory, WaveNetScratch* scratch, int count) {
   const int64_t width = 2 * m.residualP;
   const int64_t history = padded(kLeadIn + m.past + m.bunch);
