@@ -1,6 +1,6 @@
-// Products with packed matrices (model.hpp). Included inside the
-// instruction set's namespace, after its simd, int8 and bfloat files. The order of summation of an
-// output is that of the inputs, however many columns or rows are computed together.
+// Products with packed matrices (model.hpp). Included inside the instruction set's namespace, after
+// its simd, int8 and bfloat files. The order of summation of an output is that of the inputs,
+// however many columns or rows are computed together.
 
 constexpr int kBlockVectors = kBlock / kLanes;
 
