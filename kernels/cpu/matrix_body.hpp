@@ -17,6 +17,7 @@ struct Sums {  // of a block of 16 outputs
 struct FloatSums {
   typedef Sums Sum;
   static constexpr bool kExact = false;  // whether sums are the same in any order
+  static constexpr bool kEven = true;    // whether columns at a stride have tiles of their own
   DV_INLINE Sum begin(const int32_t*, int, const float* start) { return resume(start); }
   DV_INLINE Sum resume(const float* partial) {
     Sum s;
@@ -58,6 +59,7 @@ struct HalfStorage : FloatStorage {
 struct BfloatStorage : FloatSums {
   typedef uint16_t Input;
   static constexpr int kGroup = 2, kBytes = 4 * kBlock;
+  static constexpr bool kEven = kBfloatProducts;  // else inputs and weights fill the registers
   typedef BfloatWeights Weights;
   typedef BfloatInputs Inputs;
   DV_INLINE Weights weights(const unsigned char* p) { return bfloat_weights(p); }
@@ -74,6 +76,7 @@ struct Int8Storage {
   typedef Int8Inputs Inputs;
   static constexpr int kGroup = kInt8Group, kBytes = kInt8Group * kBlock;
   static constexpr bool kExact = true;
+  static constexpr bool kEven = true;
   DV_INLINE Sum zero() { return no_counts(); }
   DV_INLINE Sum plus(const Sum& a, const Sum& b) { return add_counts(a, b); }
   DV_INLINE Sum begin(const int32_t* offset, int output, const float*) {
@@ -286,7 +289,7 @@ static void product_of(const Matrix& m, const Operands& o, int columns) {
   const int groups = (m.inputs + S::kGroup - 1) / S::kGroup;
   const int groups2 = (m.inputs2 + S::kGroup - 1) / S::kGroup;
   int even = 0;  // columns that are done
-  if constexpr (kLanes == 16 && kStage == kWhole) {
+  if constexpr (S::kEven && kLanes == 16 && kStage == kWhole) {
     if (o.stride != 0 && m.outputs % (4 * kBlock) == 0) {
       for (; even + 8 <= columns; even += 8) even_columns<S, 2, 8>(m, o, even);
       for (; even + 4 <= columns; even += 4) even_columns<S, 4, 4>(m, o, even);
