@@ -59,7 +59,7 @@ struct HalfStorage : FloatStorage {
 struct BfloatStorage : FloatSums {
   typedef uint16_t Input;
   static constexpr int kGroup = 2, kBytes = 4 * kBlock;
-  static constexpr bool kEven = kBfloatProducts;  // else inputs and weights fill the registers
+  static constexpr bool kEven = sizeof(BfloatInputs) == sizeof(Vec);  // else few registers are left
   typedef BfloatWeights Weights;
   typedef BfloatInputs Inputs;
   DV_INLINE Weights weights(const unsigned char* p) { return bfloat_weights(p); }
