@@ -29,6 +29,9 @@ class ConfidenceRule:
         share of the recording that is speech of no word
     word_limit: a word less likely than this was not read
     utterance_limit: an utterance less likely than this does not say its text
+    clear: mean log probability of the likeliest sound of each frame, below which what is heard is no speech, whatever
+        its goodness: where all sounds are alike unlikely, any text fits. Speech has -0.8 and more, at 10 dB above white
+        noise -1.2; noise alone has -1.9 and less
     """
 
     word: tuple[float, float, float] = (7.2, 0.6, 1.1)
@@ -36,6 +39,7 @@ class ConfidenceRule:
     utterance: tuple[float, float, float, float] = (9.9, 4.9, -8.7, -13.2)
     word_limit: float = 0.25
     utterance_limit: float = 0.7
+    clear: float = -1.5
 
 
 class Fit(NamedTuple):
@@ -56,6 +60,11 @@ def goodness(emission_FC: FloatArray, cut_N1: NDArray[np.int64], kind_N: NDArray
     kind_F = np.repeat(kind_N, np.diff(cut_N1))
     below_F = np.maximum(emission_FC[np.arange(len(best_F)), kind_F] - best_F, np.float32(_WORST))
     return np.asarray(np.add.reduceat(below_F, cut_N1[:-1]) / np.diff(cut_N1), np.float32)
+
+
+def is_clear(emission_FC: FloatArray, inside_F: NDArray[np.bool_], rule: ConfidenceRule) -> bool:
+    """Return whether the chosen frames sound like any phone more than like the others."""
+    return float(emission_FC[inside_F, :GARBAGE_CLASS].max(axis=1).mean()) >= rule.clear
 
 
 def word_fit(goodness_N: FloatArray, frames_N: NDArray[np.int64]) -> tuple[float, float]:

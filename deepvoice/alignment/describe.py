@@ -10,6 +10,7 @@ from deepvoice.alignment.confidence import (
     ConfidenceRule,
     Fit,
     goodness,
+    is_clear,
     mean_goodness,
     utterance_confidence,
     word_confidence,
@@ -54,7 +55,9 @@ def describe(
         goodness(scores.emission_FC, segments.cut_N1, graph.class_S[state_N]),
     )
     time_N1 = offset + FRAME_SECONDS * np.concatenate([[0.0], boundaries.place_M, [float(segments.cut_N1[-1])]])
-    words = _words(transcript, path, time_N1, rule)
+    inside_N = (path.role_N == PHONE) | (path.role_N == SKIPPED)
+    clear = is_clear(scores.emission_FC, np.repeat(inside_N, path.frames_N), rule)
+    words = _words(transcript, path, time_N1, rule, clear)
     sure_N = np.concatenate([[1.0], boundaries.confidence_M])
     phones = tuple(
         AlignedPhone(
@@ -68,10 +71,9 @@ def describe(
         for n in range(len(state_N))
     )
     extra = tuple((p.start, p.end) for p, role in zip(phones, path.role_N, strict=True) if role == INSERTED)
-    inside_N = (path.role_N == PHONE) | (path.role_N == SKIPPED)
     fit = Fit(
         mean_goodness(path.goodness_N, path.frames_N, np.flatnonzero(inside_N)),
-        float(np.count_nonzero(path.role_N == SKIPPED)) / len(words),
+        float(np.count_nonzero(path.role_N == SKIPPED)) / len(words) if clear else 1.0,
         float(path.frames_N[path.role_N == INSERTED].sum()) / float(path.frames_N.sum()),
     )
     return conclude(transcript, words, phones, extra, fit, rule, reasons)
@@ -88,7 +90,7 @@ def conclude(
 ) -> Alignment:
     """Return the alignment of these words and phones, accepted or with the reasons why not."""
     confidence = utterance_confidence(fit, rule)
-    found = [*reasons, *_reasons(words, extra, confidence, rule)]
+    found = [*reasons, *_reasons(words, extra, confidence, rule), *_unspoken(transcript)]
     return Alignment(
         text=transcript.text,
         seconds=phones[-1].end - phones[0].start,
@@ -103,6 +105,12 @@ def conclude(
     )
 
 
+def _unspoken(transcript: Transcript) -> list[str]:
+    """Say what of the text has no words, so that nobody knows where it was said."""
+    shown = ", ".join(repr(text[:40]) for text in transcript.unspoken[:5])
+    return [f"text: {shown} cannot be spoken; write what is said"] if shown else []
+
+
 def _symbol(transcript: Transcript, graph: Graph, state: int) -> str:
     role = graph.role_S[state]
     if role == PHONE:
@@ -112,9 +120,9 @@ def _symbol(transcript: Transcript, graph: Graph, state: int) -> str:
 
 
 def _words(
-    transcript: Transcript, path: _Path, time_N1: NDArray[np.float64], rule: ConfidenceRule
+    transcript: Transcript, path: _Path, time_N1: NDArray[np.float64], rule: ConfidenceRule, clear: bool
 ) -> tuple[AlignedWord, ...]:
-    """Return the words; the segments of one are neighbours."""
+    """Return the words; the segments of one are neighbours. clear: whether speech was heard at all."""
     found = []
     inside_N = (path.role_N == PHONE) | (path.role_N == SKIPPED)
     place_N = np.flatnonzero(inside_N)
@@ -122,7 +130,7 @@ def _words(
     for index, word in enumerate(transcript.words):
         chosen = place_N[first_W[index] : first_W[index + 1]]
         first, past = int(chosen[0]), int(chosen[-1]) + 1
-        skipped = path.role_N[first] == SKIPPED
+        skipped = path.role_N[first] == SKIPPED or not clear
         fit = word_fit(path.goodness_N[first:past], path.frames_N[first:past])
         sure = rule.skipped if skipped else word_confidence(fit, rule)
         found.append(

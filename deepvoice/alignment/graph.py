@@ -29,7 +29,8 @@ Phones = tuple[str, ...]
 
 SILENCE_CLASS = 0  # all silences are one class of sound
 GARBAGE_CLASS = len(BASES)  # any speech
-NUM_CLASSES = len(BASES) + 1
+FILLER_CLASS = len(BASES) + 1  # any speech and the pauses in it
+NUM_CLASSES = len(BASES) + 2
 PHONE, SILENCE, INSERTED, SKIPPED = range(4)  # what a state is
 MAX_VARIANTS = 8  # pronunciations of a word
 
@@ -143,7 +144,7 @@ def _add_gap(builder: _Builder, ends: Sequence[int], index: int, weights: GraphW
     start = index == 0
     states = [builder.add((SILENCE_CLASS, SILENCE, index, 0, 0), ends, silence, start)]
     if weights.garbage is not None:
-        label = (GARBAGE_CLASS, INSERTED, index, 0, 0)
+        label = (FILLER_CLASS, INSERTED, index, 0, 0)
         states.append(builder.add(label, [*ends, *states], weights.garbage, start))
         states.append(builder.add((SILENCE_CLASS, SILENCE, index, 0, 0), states[1:], 0.0, False))
     return states

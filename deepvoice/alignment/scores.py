@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deepvoice.alignment.graph import GARBAGE_CLASS, NUM_CLASSES, SILENCE_CLASS
+from deepvoice.alignment.graph import FILLER_CLASS, GARBAGE_CLASS, NUM_CLASSES, SILENCE_CLASS
 from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
 from deepvoice.networks.segmentation import SegmentationScores
 from deepvoice.text.phones import BASES, NUM_SILENCES
@@ -33,10 +33,12 @@ class ScoreWeights:
 
     pair: of log p(pair) - log p(no boundary) in the step in which a boundary falls, beside the phones of the frames
     garbage: log score of a frame of speech that is not in the text, added to that of its likeliest phone
+    pause: log score of a frame of a pause between the words of such speech, added to that of silence
     """
 
     pair: float = 0.5
     garbage: float = -3.0
+    pause: float = -0.2
 
 
 class ClassScores(NamedTuple):
@@ -117,6 +119,8 @@ def class_scores(scores: SegmentationScores, frames: int, weights: ScoreWeights 
 
     The silences count as one class in both readings. Garbage is any speech: its score of a frame is that of the
     likeliest phone, less a constant, so that it wins only where the phones of the text fit much worse than others.
+    Filler is garbage with pauses: whole sentences that are not in the text are one stretch of it. Were its pauses dear,
+    words beside it would be given up for the silences between them.
     """
     weights = weights or ScoreWeights()
     V, (T, _) = len(BASES), scores.left_TV.shape
@@ -124,6 +128,8 @@ def class_scores(scores: SegmentationScores, frames: int, weights: ScoreWeights 
     emission_FC = np.full((frames, NUM_CLASSES), np.float32(-1e4))
     emission_FC[:, :V] = scores.frame_FV[:frames]
     emission_FC[:, GARBAGE_CLASS] = emission_FC[:, NUM_SILENCES:V].max(axis=1) + np.float32(weights.garbage)
+    pause_F = emission_FC[:, SILENCE_CLASS] + np.float32(weights.pause)
+    emission_FC[:, FILLER_CLASS] = np.maximum(emission_FC[:, GARBAGE_CLASS], pause_F)
     steps = -(-frames // (len(scores.frame_FV) // T))
     leave_TC, enter_TC = np.zeros((steps, NUM_CLASSES), np.float32), np.zeros((steps, NUM_CLASSES), np.float32)
     leave_TC[:, :V], enter_TC[:, :V] = scores.left_TV[:steps], scores.right_TV[:steps]

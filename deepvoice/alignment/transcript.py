@@ -1,24 +1,31 @@
 """Text -> words with all the ways in which each may be said."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepvoice.alignment.graph import Phones, TextWord, distinct
-from deepvoice.text.frontend import FrontEnd, Sentence
+from deepvoice.text.frontend import FrontEnd, Report, Sentence
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.user_lexicon import UserLexicon
 from deepvoice.text.weak_forms import WEAK
 
+NEVER_SAID = ("emoji", "control character")  # of what the front end drops: no reader says them either
+_TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>")
 _FIXED = ("user", "given")  # sources of pronunciations that somebody wrote on purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """The words of a text, and its sentences as (first word, past the last word, characters of the text)."""
+    """The words of a text, and its sentences as (first word, past the last word, characters of the text).
+
+    unspoken: pieces of the text that no word was made of; emoji are none, for no reader says them
+    """
 
     text: str
     words: tuple[TextWord, ...]
     sentences: tuple[tuple[int, int, tuple[int, int]], ...]
+    unspoken: tuple[str, ...] = ()
 
 
 def read_transcript(front_end: FrontEnd, text: str, lexicon: UserLexicon | None = None) -> Transcript:
@@ -29,11 +36,18 @@ def read_transcript(front_end: FrontEnd, text: str, lexicon: UserLexicon | None 
     """
     words: list[TextWord] = []
     spans = []
-    for sentence in front_end.analyse(text, lexicon=lexicon).sentences:
+    analysis = front_end.analyse(text, lexicon=lexicon)
+    for sentence in analysis.sentences:
         first = len(words)
         words += _words(sentence, front_end.lexicon, start=not words)
         spans.append((first, len(words), (sentence.start, sentence.end)))
-    return Transcript(text=text, words=tuple(words), sentences=tuple(spans))
+    return Transcript(text=text, words=tuple(words), sentences=tuple(spans), unspoken=unspoken(text, analysis.report))
+
+
+def unspoken(text: str, report: Report) -> tuple[str, ...]:
+    """Return what of a text cannot be what was read: pieces without words, and the tags of markup."""
+    lost = [piece.text for piece in report.dropped if piece.reason not in NEVER_SAID]
+    return (*lost, *dict.fromkeys(_TAG.findall(text)))
 
 
 def _words(sentence: Sentence, lexicon: Lexicon, *, start: bool) -> Iterator[TextWord]:

@@ -1,5 +1,6 @@
 """One recording: read, measured, labelled, trimmed, written, or refused with every reason that there is."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import soundfile
 
 from deepvoice.alignment import Aligner
+from deepvoice.alignment.transcript import NEVER_SAID, unspoken
 from deepvoice.audio.io import replacing
 from deepvoice.config import require_range
 from deepvoice.errors import AudioError, TextError
@@ -27,11 +29,9 @@ from deepvoice.recipes.corpora.recordings import (
 from deepvoice.recipes.recordings.layouts import Recording
 from deepvoice.recipes.recordings.measure import Measures, fingerprint, measure
 from deepvoice.text.frontend import FrontEnd
-from deepvoice.text.hygiene import Dropped
 from deepvoice.text.phones import SILENCES
 
 _SHOWN_POINTS = 200  # of a waveform in the report
-_NEVER_SAID = ("emoji", "control character")  # of what the front end drops: no reader says them either
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +147,17 @@ def _label(speaker: FrontEnd, text: str, found: Examined) -> Label | None:
     except TextError as error:
         found.reasons.append(f"text: {error}")
         return None
-    if silent := [piece for piece in report.dropped if piece.reason in _NEVER_SAID]:
-        found.notes.append(f"not spoken: {_quoted(silent)}")
-    if lost := [piece for piece in report.dropped if piece.reason not in _NEVER_SAID]:
+    if silent := [piece for piece in report.dropped if piece.reason in NEVER_SAID]:
+        found.notes.append(f"not spoken: {_quoted([piece.text for piece in silent])}")
+    if lost := unspoken(text, report):
         found.reasons.append(f"text: {_quoted(lost)} cannot be spoken; write what is said")
     if report.unknown:
         found.notes.append(f"read by the model: {', '.join(report.unknown[:8])}")
     return label
 
 
-def _quoted(pieces: list[Dropped]) -> str:
-    return ", ".join(repr(piece.text[:40]) for piece in pieces[:5])
+def _quoted(pieces: Sequence[str]) -> str:
+    return ", ".join(repr(piece[:40]) for piece in pieces[:5])
 
 
 def _checked(sound: Sound, found: Examined, limits: Limits) -> FloatArray | None:

@@ -27,7 +27,7 @@ from deepvoice.workers import exclusive, run_tasks
 
 JOURNAL = ".deepvoice-prepare.jsonl"  # what was found before, a line for each recording
 _LOCK = ".deepvoice-prepare.lock"
-_VERSION = 1  # of what is examined; another one looks at everything again
+_VERSION = 2  # of what is examined; another one looks at everything again
 _FIT = 0.5  # share of the texts that the aligner must hear before its doubts about the others count
 _SHORT = 3  # words; a text of fewer is too little to be sure of
 LEAST_ROWS = 20  # utterances that the training recipes need, to hold some out

@@ -116,6 +116,54 @@ def test_texts_that_cannot_be_spoken_are_refused(aligner, spoken):
             aligner.align(spoken.samples, 24000, text)
 
 
+@pytest.mark.parametrize("kind", ["white", "pink", "clicks"])
+@pytest.mark.parametrize("text", ["Hello.", "Please enter your password.", TEXT])
+def test_noise_says_no_text(aligner, kind, text):
+    random = np.random.default_rng(1)
+    samples = random.standard_normal(5 * 24000)
+    if kind == "pink":
+        spectrum = np.fft.rfft(samples)
+        samples = np.fft.irfft(spectrum / np.sqrt(np.arange(1, len(spectrum) + 1)))
+    elif kind == "clicks":
+        samples = samples * (random.random(len(samples)) < 0.001)
+    noise = (0.3 * samples / np.abs(samples).max()).astype(np.float32)
+    result = alignment.align(noise, 24000, text, aligner=aligner)
+    assert not result.accepted and result.unread
+    if kind != "clicks":  # between which there is silence, and the network is sure of that
+        assert result.confidence < 0.3 and result.unread == result.words
+
+
+@pytest.mark.parametrize("snr", [10, 20])
+def test_speech_in_noise_is_still_heard(aligner, spoken, snr):
+    noise = np.random.default_rng(2).standard_normal(len(spoken.samples))
+    noise *= np.std(spoken.samples) / 10 ** (snr / 20)
+    result = alignment.align((spoken.samples + noise).astype(np.float32), spoken.sample_rate, TEXT, aligner=aligner)
+    assert len(result.unread) <= 2 and far_off(result, spoken) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(f"{TEXT} Привет.", "'Привет'"), (f"<speak>{TEXT}</speak>", "'<speak>', '</speak>'"), (f"{TEXT} 😀", "")],
+)
+def test_text_without_words_is_a_reason_and_emoji_are_none(aligner, spoken, text, shown):
+    result = alignment.align(spoken.samples, spoken.sample_rate, text, aligner=aligner)
+    told = [reason for reason in result.reasons if "cannot be spoken" in reason]
+    assert told == ([f"text: {shown} cannot be spoken; write what is said"] if shown else [])
+    assert result.accepted == (not shown)
+
+
+def test_paragraphs_that_are_not_in_the_text_are_one_stretch(aligner, spoken):
+    others = [deepvoice.load().speak(text).samples for text in ("Nine cats sat there.", "The garden was very quiet.")]
+    pause = np.zeros(12000, np.float32)
+    parts = [spoken.samples, pause, others[0], pause, others[1], pause, others[0], pause, spoken.samples]
+    result = alignment.align(np.concatenate(parts), spoken.sample_rate, f"{TEXT} {TEXT}", aligner=aligner)
+    ((start, end),) = result.extra
+    before = len(spoken.samples) / spoken.sample_rate
+    after = sum(map(len, parts[:-1])) / spoken.sample_rate
+    assert before - 0.2 < start < before + 0.9 and after - 0.9 < end < after + 0.4
+    assert not result.unread
+
+
 def test_clipped_recordings_are_not_accepted(aligner, spoken):
     loud = np.clip(spoken.samples * 30, -1, 1)
     found = aligner.align(loud, spoken.sample_rate, TEXT)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deepvoice.alignment.graph import (
+    FILLER_CLASS,
     GARBAGE_CLASS,
     INSERTED,
     MAX_VARIANTS,
@@ -55,7 +56,7 @@ def test_a_word_may_be_left_out_by_way_of_garbage_only():
     said = strings(compose([READ]))
     assert (GARBAGE_CLASS,) in said
     assert () not in said
-    words = [tuple(c for c in string if c not in (SILENCE_CLASS, GARBAGE_CLASS)) for string in said]
+    words = [tuple(c for c in string if c not in (SILENCE_CLASS, GARBAGE_CLASS, FILLER_CLASS)) for string in said]
     assert {len(word) for word in words} == {0, 3}
 
 
@@ -66,7 +67,8 @@ def test_arcs_lead_forward_and_labels_name_words_and_phones():
     chosen = (graph.role_S == PHONE) & (graph.word_S == 1) & (graph.variant_S == 1)
     assert graph.class_S[chosen].tolist() == [BASE_IDS[p] for p in ("R", "EH", "D")]
     assert graph.phone_S[chosen].tolist() == [0, 1, 2]
-    assert set(graph.class_S[np.isin(graph.role_S, (INSERTED, SKIPPED))]) == {GARBAGE_CLASS}
+    assert set(graph.class_S[graph.role_S == SKIPPED]) == {GARBAGE_CLASS}
+    assert set(graph.class_S[graph.role_S == INSERTED]) == {FILLER_CLASS}
     assert set(graph.class_S[graph.role_S == SILENCE]) == {SILENCE_CLASS}
 
 

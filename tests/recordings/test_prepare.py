@@ -129,6 +129,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, record):
 def test_texts_that_cannot_be_spoken_or_do_not_fit(tmp_path, record):
     lines = {
         "a.wav": TEXT, "b.wav": "…", "c.wav": "Hello 世界 again.", "d.wav": "We are late \U0001f600 today.",
+        "g.wav": f"<p>{TEXT}</p>",
         "e.wav": "It is. " + "This is much more than anyone says in a second and a half. " * 4,
     }  # fmt: skip
     for name in lines:
@@ -139,6 +140,7 @@ def test_texts_that_cannot_be_spoken_or_do_not_fit(tmp_path, record):
     assert not found["a.wav"].reasons and not found["d.wav"].reasons
     assert found["b.wav"].reasons[0].startswith("text: ")
     assert "'世界' cannot be spoken" in found["c.wav"].reasons[0]
+    assert "'<p>', '</p>' cannot be spoken" in found["g.wav"].reasons[0]
     assert "not spoken: '\U0001f600'" in found["d.wav"].notes
     assert "phones for" in found["e.wav"].reasons[0]
     assert "something missing" in found["f.wav"].reasons[0]
