@@ -167,7 +167,12 @@ def exclusive(folder: Path, name: str) -> Iterator[None]:
             pass
         except OSError:
             raise AudioError(f"another deepvoice is at work in {folder}; wait for it, or stop it") from None
-        for unfinished in folder.iterdir():
-            if _UNFINISHED.fullmatch(unfinished.name):
-                unfinished.unlink(missing_ok=True)
+        remove_unfinished(folder.iterdir())
         yield
+
+
+def remove_unfinished(paths: Iterable[Path]) -> None:
+    """Remove, of some files, those that a process left unfinished; nobody may be writing them any more."""
+    for path in paths:
+        if _UNFINISHED.fullmatch(path.name):
+            path.unlink(missing_ok=True)

@@ -60,7 +60,7 @@ def pick_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         device = torch.device("meta")
-    if device.type == "cpu" or (device.type == "cuda" and (device.index or 0) < cards):
+    if device.type == "cpu" or (device.type == "cuda" and 0 <= (device.index or 0) < cards):
         return device
     raise TrainingError(
         f"the device is {name!r}; expected cpu or cuda:N, and there are {cards} GPUs that torch can use"

@@ -7,6 +7,7 @@ from pathlib import Path
 from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.pipelines.executors import Executor
 from deepvoice.recipes.pipelines.stage import Item, Outcome, Row, Stage, finished, result_path
+from deepvoice.workers import remove_unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,9 @@ def run_stage(
 ) -> Result:
     """Do all items that are not finished and return everything in the order of the items.
 
-    Two items with the same key are one piece of work. watch: is told every outcome as it comes
+    Two items with the same key are one piece of work. One run at a time works in `out`.
+
+    watch: is told every outcome as it comes
     """
     keys = [stage.key(item) for item in items]
     found: dict[str, Outcome] = {}
@@ -49,6 +52,7 @@ def run_stage(
             found[outcome.key] = outcome
             if watch is not None:
                 watch(outcome)
+        remove_unfinished(list(out.rglob(".*.part")))  # of workers that died
     missing = [key for key in waiting if key not in found]
     if missing:
         raise RuntimeError(f"{stage.name}: {len(missing)} items came to no end; run the command again to go on")

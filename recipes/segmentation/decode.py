@@ -57,17 +57,31 @@ def boundaries_from_pairs(
     return result
 
 
+def _frames_heard_again(model: Segmentation, mel_BFM: torch.Tensor) -> FloatArray:
+    """Return the phones of the frames from a pass with one frame in front, [B, F, V].
+
+    The network's steps are of two frames: in this pass each frame has the other place in its step.
+    """
+    padded_BFM = torch.cat([mel_BFM[:, :1], mel_BFM, mel_BFM[:, -1:].expand(-1, model.config.stack - 1, -1)], dim=1)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        output = model(padded_BFM)
+    return output.frame_BFV[:, 1 : mel_BFM.shape[1] + 1].numpy()
+
+
 def durations_from_frames(
-    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance], pair_weight: float
+    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance], pair_weight: float, passes: int = 1
 ) -> dict[str, IntArray]:
     """Align by the phone of each frame, with the pairs deciding between near equals.
 
     pair_weight: weight of log p(pair) - log p(blank) at the step in which a boundary falls
+    passes: 2 averages the phones of a second pass over the frames, one frame further
     Returns by utterance id the frames of each symbol, int64 [P]; phones have at least one, others may have none.
     """
     result = {}
     for chosen, batch, output in _batches(model, cache, utterances, "frames"):
         frame_BFV = output.frame_BFV.numpy()
+        if passes == 2:
+            frame_BFV = (frame_BFV + _frames_heard_again(model, batch.mel_BFM)) / 2
         scores = output.pair_scores(batch.left_BU, batch.right_BU).numpy()
         (B, F, _), P = frame_BFV.shape, scores.shape[2]
         class_BP, optional_BP = np.zeros((B, P), np.int64), np.zeros((B, P), bool)

@@ -2,9 +2,10 @@
 
     python -m deepvoice.recipes.segmentation.recognise MANIFEST --checkpoint DIR/last.pt [--rows held_out]
 
-Prints the error over phone pairs (Deep Voice, section 3.3: 7 %) and over phones, for two decoders: greedy (the best
-pair of every step that says "boundary") and Viterbi (the best chain of pairs, each beginning with the phone that the
-one before ended with, under pairs and frames). Neither knows words. Silences between the first and the last are left
+Prints the error over phone pairs (Deep Voice, section 3.3: 7 %) and over phones, for three decoders: greedy (the best
+pair of every step that says "boundary"), Viterbi (the best chain of pairs, each beginning with the phone that the one
+before ended with, under pairs and frames), and Viterbi with a trigram of the training transcripts' phones
+(`phonotactics.py`). None knows words. Silences between the first and the last are left
 out on both sides: the transcripts have marks, the recordings pauses, and the two need not agree.
 """
 
@@ -29,8 +30,10 @@ from deepvoice.recipes.segmentation.corpus import (
     open_corpus,
 )
 from deepvoice.recipes.segmentation.model import load_model
+from deepvoice.recipes.segmentation.phonotactics import FRAME_WEIGHT, decode, trigram
 from deepvoice.text.phones import BASES, NUM_SILENCES
 
+DECODERS = ("pairs, greedy", "pairs, Viterbi", "phones, Viterbi", "pairs, trigram", "phones, trigram")
 _CLASSES = np.array([SILENCE, *range(NUM_SILENCES, len(BASES))])
 
 
@@ -117,21 +120,42 @@ def without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
+def trigram_phones(scores: SegmentationScores, stack: int, log_ABC: FloatArray) -> IntArray:
+    """Read the phones along the best chain under a trigram of phones, int64 [P]; as `viterbi_phones` else."""
+    frame_TV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1).sum(axis=1) * FRAME_WEIGHT
+    blank_T, spoken_T = log_sigmoid(-scores.boundary_T), log_sigmoid(scores.boundary_T)
+    left_TV, right_TV = merged_silences(scores.left_TV), merged_silences(scores.right_TV)
+    return _CLASSES[decode(frame_TV, left_TV, right_TV, blank_T, spoken_T, log_ABC)]
+
+
+def phone_trigram(corpus: Corpus) -> FloatArray:
+    """Count the trigram of the training utterances' transcripts."""
+    places = {int(label): place for place, label in enumerate(_CLASSES)}
+    said = [[places[int(c)] for c in classes_of(u.bases_P)] for u in corpus.utterances(corpus.rows.train)]
+    return trigram(said, len(_CLASSES))
+
+
 def errors(
     network: SegmentationNetwork, corpus: Corpus, utterances: Sequence[Utterance], frame_weight: float
 ) -> dict[str, float]:
     """Return the error rates of the decoders in percent."""
-    wrong, pairs, phones, stack = np.zeros(3), 0, 0, network.config.stack
+    wrong, pairs, phones, stack = np.zeros(5), 0, 0, network.config.stack
+    log_ABC = phone_trigram(corpus)
     for utterance in progress(utterances, "recognise"):
         mel_FM = np.asarray(corpus.cache[utterance.id].mel_FM, np.float32)
         scores = network(np.pad(mel_FM, ((0, -len(mel_FM) % stack), (0, 0)), mode="edge"))
         meant_P = spoken(classes_of(utterance.bases_P))
         heard_P = spoken(viterbi_phones(scores, stack, frame_weight))
-        meant, heard, greedy = pairs_of(meant_P), pairs_of(heard_P), without_pauses(greedy_pairs(scores))
-        wrong += [distance(greedy, meant), distance(heard, meant), distance(list(heard_P), list(meant_P))]
+        meant, greedy = pairs_of(meant_P), without_pauses(greedy_pairs(scores))
+        told_P = spoken(trigram_phones(scores, stack, log_ABC))
+        wrong += [
+            distance(greedy, meant),
+            *(distance(pairs_of(heard_P), meant), distance(list(heard_P), list(meant_P))),
+            *(distance(pairs_of(told_P), meant), distance(list(told_P), list(meant_P))),
+        ]
         pairs, phones = pairs + len(meant), phones + len(meant_P)
-    shares = 100 * wrong / [pairs, pairs, phones]
-    return dict(zip(("pairs, greedy", "pairs, Viterbi", "phones, Viterbi"), map(float, shares), strict=True))
+    shares = 100 * wrong / [pairs, pairs, phones, pairs, phones]
+    return dict(zip(DECODERS, map(float, shares), strict=True))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
