@@ -58,20 +58,25 @@ def safe_name(name: str, fallback: str) -> str:
     return f"_{name}" if _DEVICES.match(name) else name
 
 
-@lru_cache(maxsize=64)
 def voice_key(name: str | None) -> str:
     """Return a hash of a voice's own hashes, how it is computed here, and the words that the package knows.
 
     Raises VoiceError when there is no such voice, or its manifest is damaged; KernelUnavailableError when the
     environment asks for a precision that it cannot have.
     """
-    manifest = (find_voice(name) / MANIFEST).read_bytes()
-    calibrated = bool(read_manifest(name).modules["vocoder"].config.get("calibrated"))
+    manifest, calibrated = _manifest(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whoever speaks says that the kernels are missing
         backend = kernels.resolve()
         precision = kernels.choose_precision(calibrated=calibrated, backend=backend)
     return hashlib.sha256(f"{backend} {precision} {_data_hash()}".encode() + manifest).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _manifest(name: str | None) -> tuple[bytes, bool]:
+    """Return the manifest of a voice, and whether its vocoder is calibrated for int8."""
+    manifest = (find_voice(name) / MANIFEST).read_bytes()
+    return manifest, bool(read_manifest(name).modules["vocoder"].config.get("calibrated"))
 
 
 @lru_cache(maxsize=1)

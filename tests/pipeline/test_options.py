@@ -175,3 +175,13 @@ def test_the_dispatcher_of_another_voice_is_refused(voice, tiny_voice):
         for wrong in (dispatcher, "dispatcher"):
             with pytest.raises(deepvoice.ConfigError, match="not one of this voice"):
                 voice.stream(TEXT, dispatcher=wrong)
+
+
+def test_the_key_of_a_voice_follows_how_it_is_computed_now(tiny_voice, monkeypatch):
+    from deepvoice.resume import voice_key
+
+    usual = voice_key(str(tiny_voice))
+    monkeypatch.setenv("DEEPVOICE_KERNELS", "reference")
+    assert voice_key(str(tiny_voice)) != usual
+    monkeypatch.delenv("DEEPVOICE_KERNELS")
+    assert voice_key(str(tiny_voice)) == usual
