@@ -205,7 +205,6 @@ def test_rows_with_quotes_and_long_lines():
 
 def test_keys_name_everything_that_samples_depend_on(tiny_voice, monkeypatch, tmp_path):
     def key(**options):
-        resume.voice_key.cache_clear()
         resume._data_hash.cache_clear()
         return resume.content_key(str(tiny_voice), options, "Two cats.")
 
