@@ -69,7 +69,7 @@ def voice_key(name: str | None) -> str:
         warnings.simplefilter("ignore")  # whoever speaks says that the kernels are missing
         backend = kernels.resolve()
         precision = kernels.choose_precision(calibrated=calibrated, backend=backend)
-    return hashlib.sha256(f"{backend} {precision} {_data_hash()}".encode() + manifest).hexdigest()
+    return hashlib.sha256(f"{backend} {precision} {_data_hash(_DATA)}".encode() + manifest).hexdigest()
 
 
 @lru_cache(maxsize=64)
@@ -79,11 +79,11 @@ def _manifest(name: str | None) -> tuple[bytes, bool]:
     return manifest, bool(read_manifest(name).modules["vocoder"].config.get("calibrated"))
 
 
-@lru_cache(maxsize=1)
-def _data_hash() -> str:
-    """Return a hash of the lexicon and the other tables inside the package."""
+@lru_cache(maxsize=4)
+def _data_hash(folder: Path) -> str:
+    """Return a hash of the lexicon and the other tables of a folder."""
     digest = hashlib.sha256()
-    for file in sorted(_DATA.glob("*.bin")):
+    for file in sorted(folder.glob("*.bin")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
