@@ -116,7 +116,8 @@ class OnRay:
         if self._started and self._address is not None:
             ray.init(address=self._address, **quiet)
         elif self._started:
-            ray.init(num_cpus=max(1, round(self.workers * self._cpus)), object_store_memory=_OBJECTS, **quiet)
+            cores = max(1, round(self.workers * self._cpus))  # "local": never the remains of another cluster
+            ray.init(address="local", num_cpus=cores, object_store_memory=_OBJECTS, **quiet)
         return self
 
     def __exit__(self, *_: object) -> None:
