@@ -15,10 +15,10 @@ from deepvoice.errors import ConfigError
 from deepvoice.options import Options
 from deepvoice.prosody.contours import gain_of_samples, gains, level, shape_pitch
 from deepvoice.prosody.durations import Timing, time_sentence
-from deepvoice.prosody.questions import raise_question
+from deepvoice.prosody.questions import lower_ending, raise_question
 from deepvoice.prosody.styles import StyleMap, SymbolStyles
 from deepvoice.speech import Note, Phone, Report, SpokenMark, SpokenSentence, Word
-from deepvoice.synthesis import Prosody, Synthesizer
+from deepvoice.synthesis import Prosody, SentencePlan, Synthesizer
 from deepvoice.text.document import Document
 from deepvoice.text.frontend import Normalised, ReportCollector, Sentence
 from deepvoice.text.hygiene import Dropped
@@ -265,14 +265,18 @@ class SpeechStream:
     def _prosody(self, planned: _Planned) -> Prosody:
         pitch = self._options.pitch
         timing = planned.timing
-        prosody = self._synthesizer.prosody(timing.plan, pitch)
+        prosody = self._tune(planned, timing.plan)
         if timing.neutral:
-            prosody = level(prosody, self._synthesizer.prosody(timing.neutral, pitch))
+            prosody = level(prosody, self._tune(planned, timing.neutral))
         per_second = self.sample_rate / self._synthesizer.config.mel.hop
         prosody = shape_pitch(prosody, timing, planned.styles, pitch, per_second)
         if self._options.question_rise:
             prosody = raise_question(prosody, planned.sentence, timing)
         return prosody
+
+    def _tune(self, planned: _Planned, plan: SentencePlan) -> Prosody:
+        prosody = self._synthesizer.prosody(plan, self._options.pitch)
+        return lower_ending(prosody, planned.sentence, plan.durations_P)
 
     def _finish(self, planned: _Planned, pieces: Iterator[FloatArray]) -> Iterator[FloatArray]:
         """Give the pieces of a sentence their gain, and insert the silence of its long pauses."""

@@ -5,6 +5,9 @@ median of the sentence; the vowels and sonorants from there on are voiced, since
 contour it keeps its detail: a smooth curve in its place cost 0.1 of predicted MOS. The rise itself costs 0.25, whether
 by 2, 4 or 6 semitones (50 questions: 3.89 without). Questions that begin with a question word, and those that offer a
 choice with "or", end like statements. How they end is measured by `deepvoice.recipes.evaluation.questions`.
+
+The tune of some short statements and questions with a question word falls early and stays flat, so that their end lies
+above their median; `lower_ending` brings such an end FALL semitones below it, by the same ramp downwards.
 """
 
 import numpy as np
@@ -17,11 +20,14 @@ from deepvoice.text.frontend import Sentence
 from deepvoice.text.phones import PAUSES, is_vowel, stress
 
 RISE = 6.0  # semitones of the end above the median of the sentence
+FALL = 1.2  # semitones of other ends below the median of the sentence, at least
 _MOST = 12.0  # semitones added at the end
+_PASSES = 4  # of a fall, since lowering the end of a short sentence lowers its median too
 _CURVE = 1.2  # exponent of the ramp: a little steeper at its end
 _PLATEAU = 0.7  # of the way from the nucleus to the end: from there on the pitch stays high
 _SONORANTS = frozenset("L R M N NG W Y".split())
-_END = 5  # frames over which the end of the model's contour is measured
+_END = 5  # frames over which the end of a rise is measured
+_LONG_END = 20  # voiced frames over which that of a fall is
 _QUESTION_WORDS = frozenset("who whom whose what which when where why how".split())
 _BEFORE_THEM = frozenset(
     "and but so or well now then okay oh hey please um uh yes no right "
@@ -47,8 +53,33 @@ def raise_question(prosody: Prosody, sentence: Sentence, timing: Timing) -> Pros
     level_F = 12.0 * np.log2(prosody.f0_F.astype(np.float64))
     end = float(np.median(level_F[max(first, last + 1 - _END) : last + 1]))
     missing = float(np.median(level_F[prosody.voiced_F])) + RISE - end
-    place_F = np.clip((np.arange(len(level_F)) - first) / (_PLATEAU * (last - first)), 0.0, 1.0)
-    return shifted(prosody, min(max(missing, 0.0), _MOST) * place_F**_CURVE)
+    return shifted(prosody, min(max(missing, 0.0), _MOST) * _ramp(len(level_F), first, last))
+
+
+def lower_ending(prosody: Prosody, sentence: Sentence, durations_P: NDArray[np.int64]) -> Prosody:
+    """Return the prosody with an end below the median, unless the sentence is a yes/no question.
+
+    durations_P: int64 [P] frames of every symbol
+    """
+    voiced = np.flatnonzero(prosody.voiced_F)
+    if not len(voiced) or is_yes_no(sentence):
+        return prosody
+    first, last = int(durations_P[: _nucleus(sentence)].sum()), int(voiced[-1])
+    if last <= first:
+        return prosody
+    ramp_F = _ramp(len(prosody.f0_F), first, last)
+    for _ in range(_PASSES):
+        level_F = 12.0 * np.log2(prosody.f0_F.astype(np.float64))
+        above = float(np.median(level_F[voiced[-_LONG_END:]]) - np.median(level_F[voiced])) + FALL
+        if above <= 0.0:
+            break
+        prosody = shifted(prosody, -min(above, _MOST) * ramp_F)
+    return prosody
+
+
+def _ramp(frames: int, first: int, last: int) -> NDArray[np.float64]:
+    """Return a ramp from 0 at the frame `first` to 1 before `last`, float64 [F]."""
+    return np.clip((np.arange(frames) - first) / (_PLATEAU * (last - first)), 0.0, 1.0) ** _CURVE
 
 
 def _voiced_from(prosody: Prosody, sentence: Sentence, edges: NDArray[np.int64], nucleus: int) -> Prosody:
