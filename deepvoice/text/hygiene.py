@@ -14,9 +14,10 @@ from typing import NamedTuple
 from deepvoice.text.markup import STARTS, Edit, edits
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 
-APOSTROPHES = "‘’‚‛′ʹʻʼʽˈ＇´"
+APOSTROPHES = "‘’‚‛′ʹʻʼʽˈˊ＇´"
 QUOTES = "“”„‟«»‹›″〝〞＂"
 SEEN = "™®℠†‡"  # not said, but listed
+MINUS = "−⁻₋"  # never a hyphen or a dash, unless a word is written with it
 KEPT = frozenset(
     "–—°²³×÷±≈≤≥≠√∞£€¥₹¢µΩ¿¡§‰∓≅≡≪≫∛₩₽₺₪₫₱₿₴₦฿∑∏∫∂∇∪∩∈∉⊂⊆∅∀∃¬∧∨⊥∥∠∝∴∵♯♭¶⌘⌥⇧"
 )  # symbols that the normaliser reads itself
@@ -31,11 +32,14 @@ _LATIN |= {"ŋ": "ng", "ə": "e", "ŧ": "t", "ĸ": "k", "ſ": "s"}
 
 _REPLACED = {
     **dict.fromkeys(APOSTROPHES, "'"), **dict.fromkeys(QUOTES, '"'), **dict.fromkeys("‣◦▪●", "•"),
-    **dict.fromkeys("‐‑−﹣－⁃", "-"), "‒": "–", "―": "—", "⸺": "—", "…": "...", "‥": "..", "⁄": "/", "∕": "/", "∗": "*",
-    "·": " ", "μ": "µ", "ˊ": "'", "⋅": "×", "∼": "~", "№": "No.", "©": " copyright ", **dict.fromkeys(SEEN + "\t", " "),
+    **dict.fromkeys("‐‑﹣－⁃" + MINUS, "-"), "‒": "–", "―": "—", "⸺": "—", "…": "...", "‥": "..", "⁄": "/", "∕": "/",
+    "∗": "*", "·": " ", "μ": "µ", "⋅": "×", "∼": "~", "№": "No.", "©": " copyright ", **dict.fromkeys(SEEN + "\t", " "),
     **dict.fromkeys("\u2028\x0b\x85", "\n"), **dict.fromkeys("\u2029\x0c", "\n\n"),
 }  # fmt: skip
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
+_EXPONENT = re.compile(r"\d[eE]$")  # before the minus of 3e−4
+_HYPHENATED = re.compile(rf"[^\W\d_]{{2}}[{MINUS}][^\W\d_]{{2}}")  # between two words it is a look-alike
+_AFTER_OPERAND = frozenset(")]}'\"’”%°²³")
 _UNCHANGED = re.compile(r"[ -~\n]*")
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u034f\u180e\ufe0e\ufe0f")
 
@@ -158,8 +162,8 @@ def _compatible(char: str) -> tuple[str, str]:
 class _Builder:
     """Gathers clean characters with the original span each stands for."""
 
-    def __init__(self, text: str, offset: int) -> None:
-        self.text, self.offset = text, offset
+    def __init__(self, text: str, offset: int, options: TextOptions) -> None:
+        self.text, self.offset, self.options = text, offset, options
         self.pieces: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
@@ -207,7 +211,9 @@ class _Builder:
             while j < end and text[j] >= "\u0300" and unicodedata.combining(text[j]):
                 j += 1
             piece, reason = _replacement(text[i : min(j, i + 8)])
-            if reason:
+            if char in MINUS:
+                piece = self._minus(i, j)
+            elif reason:
                 self.drop(i, j, reason, piece)
             elif len(piece) > 1 and piece[0] == " ":
                 piece = self._fitted(piece, i, j)
@@ -215,6 +221,21 @@ class _Builder:
                 self.seen.append((self.offset + i, self.offset + j, text[i:j], ""))
             self.add(piece, i, j)
             i = j
+
+    def _minus(self, start: int, end: int) -> str:
+        """Return a mathematical minus as the sign of a number, as the word "minus", or as a hyphen that is listed."""
+        text = self.text
+        before, after = text[start - 1 : start], text[end : end + 2]
+        operand = before.isalnum() or before in _AFTER_OPERAND
+        if _EXPONENT.search(text, max(0, start - 2), start):
+            operand = False
+        digit = after[1:] if after[:1] == "." or unicodedata.category(after[:1] or " ") == "Sc" else after[:1]
+        if digit.isdigit() and not (before and operand) and before not in ("-", "–", "—"):
+            return "-"
+        if _HYPHENATED.match(text, max(0, start - 2), end + 2) or not self.options.reads("math"):
+            self.seen.append((self.offset + start, self.offset + end, text[start:end], ""))
+            return "-"
+        return f"{'' if before in ('', '(') or before.isspace() else ' '}minus{'' if after[:1].isspace() else ' '}"
 
     def _fitted(self, piece: str, start: int, end: int) -> str:
         """Keep the spaces around a fraction or a word for a sign only where they part it from letters and digits."""
@@ -227,6 +248,8 @@ class _Builder:
         """Put the clean form of an edit's text in the place of what was written."""
         for char in edit.text:
             piece, reason = (char, "") if char in STARTS or char == "\n" else _replacement(char)
+            if char in MINUS:
+                piece = self._minus(edit.start, edit.end)
             if reason:
                 self.drop(edit.start, edit.end, reason, piece)
             self.add(piece, edit.start, edit.end)
@@ -244,7 +267,7 @@ def clean(text: str, offset: int = 0, options: TextOptions = DEFAULT_OPTIONS, *,
     changes = edits(text, options, opens=opens)
     if not changes and text is written and _UNCHANGED.fullmatch(text):
         return CleanText(text, range(offset, offset + len(text)), range(offset + 1, offset + len(text) + 1), ())
-    builder = _Builder(text, offset)
+    builder = _Builder(text, offset, options)
     position = 0
     for edit in changes:
         builder.read(position, edit.start)

@@ -23,6 +23,7 @@ _DOTTED = re.compile(
     r"(?:[A-Za-z]\.){2,}(?:[A-Za-z](?![A-Za-z]))?|Ph\.D\.?|LL\.[DBM]\.?|[BM]\.Sc\.?|[A-Z]\.[A-Z](?![A-Za-z])"
 )
 _CHAT_EIGHT = re.compile(r"(?:gr8|l8r|l8|m8|w8|b4)(?![A-Za-z0-9])")
+_OPERATOR = re.compile(r" ?[=×÷≈≤≥≠^]|[²³]| \+ |\+(?!\+)| minus [B-HJ-Zb-hj-z](?![A-Za-z'])")  # "a + b", not "a +5"
 _STANDS_FOR = re.compile(r"\s(?:is|stands) for\b")
 _SUFFIX = re.compile(r"'?s(?![A-Za-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -226,7 +227,7 @@ def _is_named(scanner: Scanner, word: str, end: int) -> bool:
     """Tell "plan A", "the letter a" and "A is for apple" from the article."""
     if word == "I":
         return False
-    if scanner.words[-1:] == ["letter"] or _STANDS_FOR.match(scanner.text, end):
+    if scanner.words[-1:] == ["letter"] or _STANDS_FOR.match(scanner.text, end) or _OPERATOR.match(scanner.text, end):
         return True
     spoken = bool(scanner.tokens) and scanner.tokens[-1].kind != "pause" and not scanner.shouted
     return word == "A" and spoken and not _is_title(scanner, end)

@@ -38,7 +38,7 @@ _SAFE_CUT = re.compile(r"[a-z]{4}[.?!][\"'”’)]?\s+(?=[A-Z\"'“‘(])")
 # Marks and closing quotes at the end of a token, or a full stop whose space was forgotten ("end.Next").
 _CANDIDATE = re.compile(r"(?<![.!?])[.!?]++[\"')\]}*_]*+(?=\s|$)|(?<=[a-z][a-z])[.!?](?=[A-Z][a-z])")
 _LIST_ITEM = re.compile(rf"\s*(?:[{STARTS}]|(?:[-+•–—]|\d{{1,3}}[.)]|[A-Za-z][.)]|\([a-z\d]{{1,2}}\))\s)")
-_MARKER = re.compile(rf"\s*(?:[{STARTS}]|[-+•]\s)\s*")
+_MARKER = re.compile(rf"\s*(?:[{STARTS}]|[-•]\s)\s*")
 _LAST_TOKEN = re.compile(r"[^\s(\"'\[]*$")
 _NEXT = re.compile(r"[\s\"'(\[*_]*([^\s\"'(\[*_]?[A-Za-z']*)")
 _CLAUSE_CUT = re.compile(r"[,;:—)–] ")

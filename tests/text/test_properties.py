@@ -1,6 +1,7 @@
 """What holds for any text: no error but TextError, all of it spoken or reported, spans in order, saying it twice."""
 
 import re
+import sys
 import unicodedata
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepvoice.errors import ConfigError, TextError
 from deepvoice.text.frontend import FrontEnd
-from deepvoice.text.hygiene import clean
+from deepvoice.text.hygiene import APOSTROPHES, _replacement, clean
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.normalize import normalize
 from deepvoice.text.options import CLASSES, TextOptions
@@ -68,24 +69,93 @@ def test_any_text_is_spoken_or_refused_and_its_spans_lie_in_order(shared_front_e
         assert place.text == text[place.start : place.end]
 
 
-SILENT = set(" \n\r\t\v\f.,;:!?'\"()[]-–—|•¿¡`´ˈ")
+SILENT = set(" \n\r\t\v\f.,;:!?'\"()[]-–—|｜•▪●◦¿¡`´ˈ" + APOSTROPHES)
+
+
+def silent(char):
+    """Tell whether a character is punctuation, which need neither be spoken nor listed."""
+    known = char in SILENT or unicodedata.normalize("NFC", char) in SILENT
+    return known or char.isspace() or unicodedata.category(char)[0] in "MZCP"
+
+
+def lost(front_end, text):
+    """Return the characters of a text that are neither spoken nor reported nor punctuation."""
+    try:
+        analysis = front_end.analyse(text)
+    except TextError:
+        return []
+    covered = [False] * len(text)
+    words = [word for sentence in analysis.sentences for word in sentence.words]
+    for place in (*words, *analysis.report.normalised, *analysis.report.dropped):
+        covered[place.start : place.end] = [True] * (place.end - place.start)
+    return [char for char, said in zip(text, covered, strict=True) if not said and not silent(char)]
 
 
 @FIXED
 @given(text=TEXTS)
 def test_every_character_is_spoken_or_reported(shared_front_end, text):
     """Letters, digits and symbols lie in the span of a word or of an entry of the report; punctuation may be silent."""
-    try:
-        analysis = shared_front_end.analyse(text)
-    except TextError:
-        return
-    covered = [False] * len(text)
-    words = [word for sentence in analysis.sentences for word in sentence.words]
-    for place in (*words, *analysis.report.normalised, *analysis.report.dropped):
-        covered[place.start : place.end] = [True] * (place.end - place.start)
-    for char, said in zip(text, covered, strict=True):
-        silent = char in SILENT or char.isspace() or unicodedata.category(char)[0] in "MZCP"
-        assert said or silent, (char, text)
+    assert not lost(shared_front_end, text), text
+
+
+PLACES = (
+    "{}|a {} b|a{}b|well{}known|1{}2|1 {} 2|2 {} 1|{}5|5{}|⁰{}|{}{}|{} {}|({})|'{}5'|go. {}|{} go|go {}|x{}1|1{}x|{}x{}"
+    "|5 {}|{} 5|a, {}, b|${}5|{}$5|{}.5|x²{}y²|H₂{}|Jan 5{}Jan 7|A{}Z|A{}|noon{}3|10{}³|3e{}4|10^{}6|{} one\n{} two"
+).split("|")
+
+
+def test_every_symbol_is_spoken_or_reported_wherever_it_stands(shared_front_end):
+    """All characters of Unicode that become no letter and no digit, such as the mathematical minus signs."""
+    symbols = []
+    for char in map(chr, range(sys.maxunicode + 1)):
+        if not silent(char):
+            plain, reason = _replacement(char)
+            if not reason and not any(c.isalnum() for c in plain):
+                symbols.append(char)
+    assert {"−", "⁻", "₋", "+", "∞", "≠"} <= set(symbols)
+    texts = [place.replace("{}", char) for char in symbols for place in PLACES]
+    assert not [text for text in texts if lost(shared_front_end, text)]
+
+
+MINUS = r"""
+⁰⁻ => zero minus
+0− => zero minus
+a − b => A minus B
+x = a + b => X equals A plus B
+5−3 => five minus three
+3 − 5 = −2 => three minus five equals minus two
+x−−5 => x minus minus five
+-−0 => minus zero
+−x² => minus x squared
+(−x) => minus x
+−∞ => minus infinity
+−$5 and $−5 => minus five dollars and minus five dollars
+it is −5°C => it is minus five degrees celsius
+3e−4 => three times ten to the minus four
+10⁻³ => ten to the minus three
+'−5' => minus five
+−.5 => minus point five
+&minus;5 and 5 &minus; 3 => minus five and five minus three
+H₂O₋ => h two o minus
+− => minus
+well−known => well known
+− eggs\n− milk => eggs milk
+3-5 and 5 - 2 => three to five and five minus two
+1990–1995 => nineteen ninety to nineteen ninety five
++ 5 => plus five
+"""
+
+
+@pytest.mark.parametrize("line", MINUS.strip().splitlines())
+def test_a_minus_sign_is_no_dash(shared_front_end, line):
+    text, expected = line.replace("\\n", "\n").split(" => ")
+    words = [word for sentence in shared_front_end.analyse(text).sentences for word in sentence.words]
+    assert " ".join(word.text for word in words).lower() == expected.lower()
+
+
+@pytest.mark.parametrize("text", ["a − b", "a + b", "a = 5", "a × b", "A − B", "a² + b²", "a^2"])
+def test_a_letter_that_is_reckoned_with_is_no_article(shared_front_end, text):
+    assert shared_front_end.analyse(text).sentences[0].words[0].phones == ("EY1",)
 
 
 def spoken_form(known, text):
