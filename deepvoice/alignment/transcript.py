@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepvoice.alignment.graph import Phones, TextWord, distinct
+from deepvoice.alignment.reduced import REDUCED
 from deepvoice.text.frontend import FrontEnd, Report, Sentence
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.user_lexicon import UserLexicon
@@ -73,6 +74,6 @@ def _words(sentence: Sentence, lexicon: Lexicon, *, start: bool) -> Iterator[Tex
 
 
 def other_readings(word: str, lexicon: Lexicon) -> Sequence[Phones]:
-    """Return the readings of a lower-case word that the lexicon lists, and its weak forms."""
+    """Return the readings of a lower-case word: those that the lexicon lists, and its weak and reduced forms."""
     entry = lexicon.lookup(word)
-    return [*(entry.pronunciations if entry else ()), *WEAK.get(word, ())]
+    return [*(entry.pronunciations if entry else ()), *WEAK.get(word, ()), *REDUCED.get(word, ())]

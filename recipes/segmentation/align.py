@@ -16,6 +16,7 @@ from deepvoice.config import load_toml
 from deepvoice.models.segmentation import Segmentation
 from deepvoice.recipes.segmentation.corpus import Corpus, IntArray, Utterance, open_corpus
 from deepvoice.recipes.segmentation.decode import durations_from_frames
+from deepvoice.recipes.segmentation.gaps import share_gaps
 from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
 from deepvoice.text.phones import NUM_SILENCES
@@ -29,7 +30,8 @@ def align(
     settled = {}
     for utterance in utterances:
         silent_P, energy_F = utterance.bases_P < NUM_SILENCES, corpus.cache[utterance.id].energy_F
-        settled[utterance.id] = settle_edges(durations[utterance.id], silent_P, energy_F, settings.edges)
+        settled_P = settle_edges(durations[utterance.id], silent_P, energy_F, settings.edges)
+        settled[utterance.id] = share_gaps(settled_P, utterance.bases_P, utterance.word_of, energy_F, settings.gaps)
     return settled
 
 

@@ -24,11 +24,12 @@ SILENCE = 0  # the one class of all silences in the frame reading
 
 
 class Utterance(NamedTuple):
-    """One recording: id, base ids of its symbols, frames of 5 ms."""
+    """One recording: id, base ids of its symbols, frames of 5 ms, word of each symbol where the manifest has it."""
 
     id: str
     bases_P: IntArray
     frames: int
+    word_of: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Corpus:
             bases_P = base_ids(row["phones"].split())
             frames = self.cache.frames(row["id"])
             if frames >= 2 * len(bases_P):
-                chosen.append(Utterance(row["id"], bases_P, frames))
+                chosen.append(Utterance(row["id"], bases_P, frames, row.get("word_of", ())))
                 left -= frames
         return chosen
 

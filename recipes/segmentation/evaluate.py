@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from deepvoice.recipes.common.data import read_alignments
 from deepvoice.recipes.corpora.truth import read_truth
 from deepvoice.recipes.segmentation.corpus import FRAME_MS, Corpus, IntArray, Utterance, chosen_rows, open_corpus
-from deepvoice.recipes.segmentation.pauses import longest_run, silent_frames
+from deepvoice.recipes.segmentation.silence import longest_run, silent_frames
 from deepvoice.text.phones import NUM_SILENCES
 
 LIMITS_MS = (10, 20, 25, 50)

@@ -22,10 +22,10 @@ from deepvoice.recipes.common.data import read_alignments
 from deepvoice.recipes.common.features import FeatureCache, read_manifest
 from deepvoice.recipes.corpora.recorded import write_manifest
 from deepvoice.recipes.segmentation.align import write_alignments
+from deepvoice.recipes.segmentation.silence import longest_run, silent_frames
 from deepvoice.text.phones import SILENCES
 
 _STOPS = frozenset("P T K B D G CH JH".split())
-_LOUD = 95  # percentile of the power of an utterance that counts as its loudness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,22 +49,6 @@ class Aligned(NamedTuple):
     symbols: list[str]
     word_of: list[int]
     durations: list[int]
-
-
-def silent_frames(energy_F: NDArray[np.float32], depth: float) -> NDArray[np.bool_]:
-    """Tell which frames are so many decibels below the loud ones; energy_F: float32 [F] log power."""
-    level_F = energy_F * (10 / np.log(10))
-    return np.asarray(level_F < np.percentile(level_F, _LOUD) - depth)
-
-
-def longest_run(silent_F: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the longest run of True as [first, past the last)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], silent_F.astype(np.int8), [0]])))
-    if not len(edges):
-        return 0, 0
-    starts, ends = edges[::2], edges[1::2]
-    best = int(np.argmax(ends - starts))
-    return int(starts[best]), int(ends[best])
 
 
 def _shares(symbol: str, silent_F: NDArray[np.bool_], initial: bool, final: bool, rule: PauseRule) -> tuple[int, int]:

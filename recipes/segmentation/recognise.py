@@ -4,9 +4,9 @@
 
 Prints the error over phone pairs (Deep Voice, section 3.3: 7 %) and over phones, for three decoders: greedy (the best
 pair of every step that says "boundary"), Viterbi (the best chain of pairs, each beginning with the phone that the one
-before ended with, under pairs and frames), and Viterbi with a trigram of the training transcripts' phones
-(`phonotactics.py`). None knows words. Silences between the first and the last are left
-out on both sides: the transcripts have marks, the recordings pauses, and the two need not agree.
+before ended with, under pairs and frames), and that with an n-gram of the training transcripts' phones
+(`phonotactics.py`). None knows words. Silences between the first and the last are left out on both sides: the
+transcripts have marks, the recordings pauses, and the two need not agree.
 """
 
 import argparse
@@ -30,10 +30,10 @@ from deepvoice.recipes.segmentation.corpus import (
     open_corpus,
 )
 from deepvoice.recipes.segmentation.model import load_model
-from deepvoice.recipes.segmentation.phonotactics import FRAME_WEIGHT, decode, trigram
+from deepvoice.recipes.segmentation.phonotactics import ORDER, PhoneModel, decode
 from deepvoice.text.phones import BASES, NUM_SILENCES
 
-DECODERS = ("pairs, greedy", "pairs, Viterbi", "phones, Viterbi", "pairs, trigram", "phones, trigram")
+DECODERS = ("pairs, greedy", "pairs, Viterbi", "phones, Viterbi", "pairs, n-gram", "phones, n-gram")
 _CLASSES = np.array([SILENCE, *range(NUM_SILENCES, len(BASES))])
 
 
@@ -120,34 +120,37 @@ def without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def trigram_phones(scores: SegmentationScores, stack: int, log_ABC: FloatArray) -> IntArray:
-    """Read the phones along the best chain under a trigram of phones, int64 [P]; as `viterbi_phones` else."""
-    frame_TV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1).sum(axis=1) * FRAME_WEIGHT
-    blank_T, spoken_T = log_sigmoid(-scores.boundary_T), log_sigmoid(scores.boundary_T)
+def told_phones(scores: SegmentationScores, stack: int, model: PhoneModel) -> IntArray:
+    """Read the phones along the best chain under a model of which phone follows which, int64 [P]."""
+    frame_TV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1).sum(axis=1)
     left_TV, right_TV = merged_silences(scores.left_TV), merged_silences(scores.right_TV)
-    return _CLASSES[decode(frame_TV, left_TV, right_TV, blank_T, spoken_T, log_ABC)]
+    return _CLASSES[decode(frame_TV, left_TV, right_TV, scores.boundary_T, model)]
 
 
-def phone_trigram(corpus: Corpus) -> FloatArray:
-    """Count the trigram of the training utterances' transcripts."""
+def phone_model(corpus: Corpus, order: int = ORDER) -> PhoneModel:
+    """Count the phones of the training utterances' transcripts."""
     places = {int(label): place for place, label in enumerate(_CLASSES)}
     said = [[places[int(c)] for c in classes_of(u.bases_P)] for u in corpus.utterances(corpus.rows.train)]
-    return trigram(said, len(_CLASSES))
+    return PhoneModel(said, len(_CLASSES), order)
 
 
 def errors(
-    network: SegmentationNetwork, corpus: Corpus, utterances: Sequence[Utterance], frame_weight: float
+    network: SegmentationNetwork,
+    corpus: Corpus,
+    utterances: Sequence[Utterance],
+    frame_weight: float,
+    order: int = ORDER,
 ) -> dict[str, float]:
     """Return the error rates of the decoders in percent."""
     wrong, pairs, phones, stack = np.zeros(5), 0, 0, network.config.stack
-    log_ABC = phone_trigram(corpus)
+    model = phone_model(corpus, order)
     for utterance in progress(utterances, "recognise"):
         mel_FM = np.asarray(corpus.cache[utterance.id].mel_FM, np.float32)
         scores = network(np.pad(mel_FM, ((0, -len(mel_FM) % stack), (0, 0)), mode="edge"))
         meant_P = spoken(classes_of(utterance.bases_P))
         heard_P = spoken(viterbi_phones(scores, stack, frame_weight))
         meant, greedy = pairs_of(meant_P), without_pauses(greedy_pairs(scores))
-        told_P = spoken(trigram_phones(scores, stack, log_ABC))
+        told_P = spoken(told_phones(scores, stack, model))
         wrong += [
             distance(greedy, meant),
             *(distance(pairs_of(heard_P), meant), distance(list(heard_P), list(meant_P))),
@@ -164,13 +167,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("manifest", type=Path, help="corpus manifest, with features/ beside it")
     parser.add_argument("--checkpoint", type=Path, required=True, help="last.pt of the training run")
     parser.add_argument("--rows", choices=("dev", "test", "held_out", "all"), default="held_out")
-    parser.add_argument("--frame-weight", type=float, default=0.5)
+    parser.add_argument("--frame-weight", type=float, default=0.5, help="of the frames in Viterbi without the n-gram")
+    parser.add_argument("--order", type=int, default=ORDER, help="phones of an n-gram (default: %(default)s)")
     arguments = parser.parse_args(argv)
     corpus, model = open_corpus(arguments.manifest), load_model(arguments.checkpoint)
     tensors = {name: value.numpy() for name, value in model.state_dict().items()}
     network = SegmentationNetwork(tensors, model.config)
     utterances = corpus.utterances(chosen_rows(corpus, arguments.rows))
-    for name, percent in errors(network, corpus, utterances, arguments.frame_weight).items():
+    for name, percent in errors(network, corpus, utterances, arguments.frame_weight, arguments.order).items():
         print(f"{name:18}{percent:6.2f} %")
     return 0
 

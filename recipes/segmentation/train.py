@@ -3,8 +3,9 @@
     python -m deepvoice.recipes.segmentation.train MANIFEST --out DIR [--config FILE] [--minutes N]
 
 Three stages, all from audio and phones alone: CTC over phone pairs; frames and boundaries on the alignment that the
-pairs give; the same on the alignment that those frames give, with varied speed, voice, channel and noise. Stop at any
-time and start again: each stage resumes exactly. `last.pt` in the output folder is the result.
+pairs give; the same on the alignment that those frames give, with varied speed, voice, channel and noise. Further
+rounds, where the settings ask for them, repeat the third on the alignment that the network before them gives. Stop at
+any time and start again: each stage resumes exactly. `last.pt` in the output folder is the result.
 """
 
 import argparse
@@ -46,6 +47,7 @@ from deepvoice.recipes.segmentation.model import load_model
 from deepvoice.recipes.segmentation.plot import plot_boundaries
 from deepvoice.recipes.segmentation.settings import AlignmentSettings, Settings, default_config
 
+ALIGNED = "alignments.jsonl"  # what a stage leaves to the next one
 _DEV_UTTERANCES = 24
 _TYPICAL_UTTERANCES = 300
 
@@ -163,43 +165,49 @@ def align_by_pairs(corpus: Corpus, utterances: Sequence[Utterance], checkpoint: 
 def align_by_frames(
     corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, settings: AlignmentSettings, out: Path
 ) -> None:
-    """Write the alignment of the training utterances that the third stage learns from."""
-    durations = durations_from_frames(load_model(checkpoint), corpus.cache, utterances, settings.pair_weight)
+    """Write the alignment of the training utterances that the next stage learns from."""
+    model = load_model(checkpoint)
+    durations = durations_from_frames(model, corpus.cache, utterances, settings.pair_weight, settings.passes)
     print(f"aligned {len(durations)} utterances by frames")
     write_alignments(durations, [u.id for u in utterances], out)
+
+
+def plan_of(settings: Settings, out: Path) -> list[Stage]:
+    """Return the stages in their order, without the alignments that they begin from; the last writes into `out`."""
+    training, changes = settings.training, settings.augmentation
+    plan = [("pairs", training.pair_steps, training.pair_rate), ("frames", training.frame_steps, training.frame_rate)]
+    plan.append(("varied", training.varied_steps, training.varied_rate))
+    plan += [(f"round{n + 1}", training.round_steps, training.round_rate) for n in range(training.rounds)]
+    folders = [*(out / name for name, _, _ in plan[:-1]), out]
+    return [
+        Stage(
+            folder=folder, loss_fn=loss_of_frames if number else loss_of_pairs, steps=steps, rate=rate,
+            start=folders[number - 1] / "last.pt" if number else None, augmentation=changes if number > 1 else None,
+        )
+        for number, (folder, (_, steps, rate)) in enumerate(zip(folders, plan, strict=True))
+    ]  # fmt: skip
 
 
 def run(settings: Settings, manifest: Path, out: Path, minutes: float = math.inf, launch: Launch = DEFAULT) -> bool:
     """Train all stages, or continue; returns whether they are finished."""
     launch = dataclasses.replace(launch, minutes=min(minutes, launch.minutes))
     corpus = open_corpus(manifest)
-    training = settings.training
-    utterances = corpus.utterances(corpus.rows.train, training.hours)
-    pairs, frames = out / "pairs", out / "frames"
-    aligned = pairs / "alignments.jsonl"
-    if not aligned.exists():
-        stage = Stage(folder=pairs, loss_fn=loss_of_pairs, steps=training.pair_steps, rate=training.pair_rate)
-        if not train_stage(corpus, utterances, settings, stage, launch):
+    utterances = corpus.utterances(corpus.rows.train, settings.training.hours)
+    stages = plan_of(settings, out)
+    for before, stage in zip([None, *stages], stages, strict=False):
+        aligned = stage.folder / ALIGNED
+        if stage is not stages[-1] and aligned.exists():
+            continue
+        given = read_alignments(before.folder / ALIGNED) if before else None
+        if not train_stage(corpus, utterances, settings, dataclasses.replace(stage, alignments=given), launch):
             return False
-        if ranks().first:
-            align_by_pairs(corpus, utterances, pairs / "last.pt", aligned)
-        barrier()
-    realigned = frames / "alignments.jsonl"
-    if not realigned.exists():
-        stage = Stage(
-            folder=frames, loss_fn=loss_of_frames, steps=training.frame_steps, rate=training.frame_rate,
-            start=pairs / "last.pt", alignments=read_alignments(aligned),
-        )  # fmt: skip
-        if not train_stage(corpus, utterances, settings, stage, launch):
-            return False
-        if ranks().first:
-            align_by_frames(corpus, utterances, frames / "last.pt", settings.alignment, realigned)
-        barrier()
-    stage = Stage(
-        folder=out, loss_fn=loss_of_frames, steps=training.varied_steps, rate=training.varied_rate,
-        start=frames / "last.pt", alignments=read_alignments(realigned), augmentation=settings.augmentation,
-    )  # fmt: skip
-    return train_stage(corpus, utterances, settings, stage, launch)
+        if stage is not stages[-1]:
+            if ranks().first and before is None:
+                align_by_pairs(corpus, utterances, stage.folder / "last.pt", aligned)
+            elif ranks().first:
+                align_by_frames(corpus, utterances, stage.folder / "last.pt", settings.alignment, aligned)
+            barrier()
+    return True
 
 
 def start(arguments: argparse.Namespace, launch: Launch) -> bool:
