@@ -9,7 +9,7 @@ Data flow (paper section 3.5, with the departures listed in recipes/vocoder/READ
 The linear prediction comes from the same spectrum (deepvoice/audio/lpc.py), so the network codes the residual alone.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -80,6 +80,39 @@ class BiasNet(nn.Module):
         return out
 
 
+class _Gate(torch.autograd.Function):
+    """tanh times sigmoid of both taps and the bias, with a backward pass that fills each buffer once."""
+
+    @staticmethod
+    def forward(ctx: Any, taps_BNZ: torch.Tensor, bias_BFZ: torch.Tensor, dilation: int, steps: int) -> torch.Tensor:
+        """taps_BNZ: [B, N, 4R], the current tap's 2R then the past tap's; bias_BFZ: [B, F, 2R] -> [B, N, R]."""
+        batch, total, four = taps_BNZ.shape
+        z_BNZ = taps_BNZ[:, :, : four // 2].clone()
+        if dilation < total:
+            z_BNZ[:, dilation:] += taps_BNZ[:, : total - dilation, four // 2 :]
+        z_BFNZ = z_BNZ.view(batch, -1, steps, four // 2).add_(bias_BFZ[:, :, None])
+        tanh_BNR, sigmoid_BNR = torch.tanh(z_BNZ[..., : four // 4]), torch.sigmoid(z_BNZ[..., four // 4 :])
+        ctx.save_for_backward(tanh_BNR, sigmoid_BNR)
+        ctx.dilation, ctx.frames = dilation, z_BFNZ.shape[1]
+        return tanh_BNR * sigmoid_BNR
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        tanh_BNR, sigmoid_BNR = ctx.saved_tensors
+        batch, total, width = tanh_BNR.shape
+        dilation = ctx.dilation
+        taps_BNZ = tanh_BNR.new_empty(batch, total, 4 * width)
+        z_BNZ = taps_BNZ[:, :, : 2 * width]
+        backward = torch.ops.aten
+        backward.tanh_backward.grad_input(gradients[0] * sigmoid_BNR, tanh_BNR, grad_input=z_BNZ[..., :width])
+        backward.sigmoid_backward.grad_input(gradients[0] * tanh_BNR, sigmoid_BNR, grad_input=z_BNZ[..., width:])
+        kept = max(0, total - dilation)
+        taps_BNZ[:, :kept, 2 * width :] = z_BNZ[:, total - kept :]
+        taps_BNZ[:, kept:, 2 * width :] = 0
+        bias_BFZ = z_BNZ.reshape(batch, ctx.frames, -1, 2 * width).sum(2)
+        return taps_BNZ, bias_BFZ, None, None
+
+
 class GatedLayer(nn.Module):
     """One dilated layer: two taps, gate, residual and skip."""
 
@@ -95,13 +128,8 @@ class GatedLayer(nn.Module):
         self, hidden_BNR: torch.Tensor, bias_BFZ: torch.Tensor, steps: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """hidden_BNR: [B, N, R]; bias_BFZ: [B, F, 2R], N = F * steps -> next hidden, skip contribution [B, N, S]."""
-        batch, total, width = hidden_BNR.shape
-        current, past = self.taps(hidden_BNR).split(2 * width, dim=2)
-        if self.dilation < total:
-            past = functional.pad(past[:, : total - self.dilation], (0, 0, self.dilation, 0))
-            current = current + past
-        z = (current.reshape(batch, -1, steps, 2 * width) + bias_BFZ[:, :, None]).reshape(batch, total, 2 * width)
-        gated = torch.tanh(z[..., :width]) * torch.sigmoid(z[..., width:])
+        gated: torch.Tensor = _Gate.apply(self.taps(hidden_BNR), bias_BFZ, self.dilation, steps)  # type: ignore[no-untyped-call]
+        width = hidden_BNR.shape[2]
         residual, skip = self.out(gated).split([width, self.out.out_features - width], dim=2)
         return hidden_BNR + residual + self.bias.to(residual.dtype), skip
 
@@ -130,12 +158,19 @@ class WaveNet(nn.Module):
     def logits(
         self, signals: Signals, frames_BFC: torch.Tensor, pulses_BNQ: torch.Tensor, context: int
     ) -> torch.Tensor:
-        """Teacher-forced logits.
+        """Return teacher-forced logits, [B, T, A]; the arguments are those of `hidden`."""
+        logits: torch.Tensor = self.output(self.hidden(signals, frames_BFC, pulses_BNQ, context))
+        return logits
+
+    def hidden(
+        self, signals: Signals, frames_BFC: torch.Tensor, pulses_BNQ: torch.Tensor, context: int
+    ) -> torch.Tensor:
+        """Return what the output layer sees of every sample, teacher-forced.
 
         signals: [B, margin + T], margin = history; T = F * hop samples
         frames_BFC: spectrum, F0, voicing of the F frames with `context` more on either side
         pulses_BNQ: [B, T / bunch, 2Q]
-        Returns [B, T, A].
+        Returns [B, T, H].
         """
         config = self.config
         steps = config.mel.hop // config.bunch
@@ -155,8 +190,7 @@ class WaveNet(nn.Module):
             [prediction * config.signal_gain, compress(prediction, config.code_scale),
              self._views(signals, config.head_history, margin, 1)], dim=2,
         )  # fmt: skip
-        logits: torch.Tensor = self.output(functional.relu(per_sample + self.head_input(head_in)))
-        return logits
+        return functional.relu(per_sample + self.head_input(head_in))
 
 
 def noisy_signals(

@@ -20,7 +20,7 @@ from torch import nn
 from deepvoice.audio.mel import log_mel
 from deepvoice.config import load_toml, to_dict
 from deepvoice.configs import VocoderConfig
-from deepvoice.models.losses import cross_entropy
+from deepvoice.models.losses import cross_entropy, output_entropy
 from deepvoice.models.share import uniform
 from deepvoice.models.vocoder import WaveNet, noisy_signals
 from deepvoice.recipes.common.command import training_parser
@@ -50,8 +50,11 @@ def loss_on(model: WaveNet, batch: Batch, noise: float | None) -> torch.Tensor:
     levels = None if noise is None else noise * uniform((batch.signal_BT.shape[0], 1), device)
     with torch.autocast(device.type, enabled=False):
         signals, codes = noisy_signals(batch.signal_BT, batch.lpc_BFK, model.config, levels)
-    logits = model.logits(signals, batch.frames_BFC, batch.pulses_BNQ, CONTEXT)
-    return cross_entropy(logits.flatten(0, 1), codes.flatten(), batch.weight_BT.flatten()) * _BITS
+    hidden = model.hidden(signals, batch.frames_BFC, batch.pulses_BNQ, CONTEXT).flatten(0, 1)
+    codes, weight = codes.flatten(), batch.weight_BT.flatten()
+    if type(model.output) is nn.Linear:
+        return output_entropy(hidden, model.output, codes, weight) * _BITS
+    return cross_entropy(model.output(hidden), codes, weight) * _BITS  # a quantised layer
 
 
 def held_out_batches(

@@ -12,8 +12,8 @@ from deepvoice.audio.pulses import phase_from_f0, pulse_features
 from deepvoice.configs import ConditionerConfig, VocoderConfig
 from deepvoice.kernels import wavenet
 from deepvoice.models.conditioner import Conditioner
-from deepvoice.models.losses import cross_entropy
-from deepvoice.models.vocoder import WaveNet, compress, encode, noisy_signals
+from deepvoice.models.losses import cross_entropy, output_entropy
+from deepvoice.models.vocoder import GatedLayer, WaveNet, compress, encode, noisy_signals
 from deepvoice.networks.conditioner import MEL_MEAN, MEL_SPREAD, conditioner_inputs, frame_inputs
 from deepvoice.networks.vocoder import CONDITIONER, VocoderNetwork
 from deepvoice.text.sequence import from_manifest
@@ -129,3 +129,46 @@ def test_cross_entropy_and_gradient_are_torchs() -> None:
     assert ours.item() == pytest.approx(expected.item(), rel=1e-5)
     assert logits.grad is not None and other.grad is not None
     torch.testing.assert_close(logits.grad, other.grad, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [50, 1024, 2500])
+def test_output_layer_with_its_loss_is_the_layer_and_then_the_loss(rows: int) -> None:
+    torch.manual_seed(2)
+    layer = torch.nn.Linear(12, 256)
+    hidden = torch.randn(rows, 12, requires_grad=True)
+    codes, weight = torch.randint(0, 256, (rows,)), torch.rand(rows)
+    parameters = [hidden, layer.weight, layer.bias]
+    results = []
+    for loss in (output_entropy(hidden, layer, codes, weight), cross_entropy(layer(hidden), codes, weight)):
+        results.append([loss.detach(), *torch.autograd.grad(3 * loss, parameters)])
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-4)
+    with torch.no_grad():
+        assert output_entropy(hidden, layer, codes, weight).item() == pytest.approx(results[1][0].item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dilation", [1, 5, 40])
+def test_gate_and_its_gradient_are_autograds(dilation: int, kind: torch.dtype) -> None:
+    """Bit for bit: the fused backward pass fills buffers once, it computes nothing else."""
+    torch.manual_seed(3)
+    layer = GatedLayer(SMALL, dilation).to(kind)
+    width = SMALL.residual
+    hidden = torch.randn(2, 30, width).to(kind).requires_grad_()
+    bias = torch.randn(2, 6, 2 * width).to(kind).requires_grad_()
+
+    def plain() -> tuple[torch.Tensor, torch.Tensor]:
+        current, past = layer.taps(hidden).split(2 * width, dim=2)
+        if dilation < 30:
+            current = current + torch.nn.functional.pad(past[:, : 30 - dilation], (0, 0, dilation, 0))
+        z = (current.reshape(2, 6, 5, -1) + bias[:, :, None]).reshape(2, 30, -1)
+        first, second = z.chunk(2, dim=2)
+        residual, skip = layer.out(torch.tanh(first) * torch.sigmoid(second)).split([width, SMALL.skip], dim=2)
+        return hidden + residual + layer.bias, skip
+
+    results = []
+    for made, skip in (layer(hidden, bias, 5), plain()):
+        given = [hidden, bias, layer.taps.weight, layer.out.weight]
+        results.append([made, skip, *torch.autograd.grad(made.square().sum() + skip.sum(), given)])
+    for ours, expected in zip(*results, strict=True):
+        assert torch.equal(ours, expected)
