@@ -22,6 +22,7 @@ from deepvoice.errors import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deepvoice.alignment import Alignment, align
     from deepvoice.pipeline import SpeechStream, Voice
     from deepvoice.speech import Phone, Report, Speech, SpokenMark, SpokenSentence, Word
     from deepvoice.text.options import TextOptions
@@ -40,9 +41,12 @@ _LAZY = {
     "Word": "deepvoice.speech",
     "TextOptions": "deepvoice.text.options",
     "UserLexicon": "deepvoice.text.user_lexicon",
+    "Alignment": "deepvoice.alignment",
+    "align": "deepvoice.alignment",
 }
 
 __all__ = [
+    "Alignment",
     "AudioError",
     "ConfigError",
     "DeepVoiceError",
@@ -60,6 +64,7 @@ __all__ = [
     "VoiceError",
     "Word",
     "__version__",
+    "align",
     "load",
 ]
 

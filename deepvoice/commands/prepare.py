@@ -17,8 +17,9 @@ _SHOWN = 20  # refusals listed; refused.tsv has all
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="metadata.csv with wavs/, one .csv or .tsv, or a .txt for each sound"
-    )
+        "folder", type=Path, metavar="DIR",
+        help="metadata.csv with wavs/, one .csv or .tsv, manifest.jsonl, or a .txt for each sound",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the corpus")
     parser.add_argument("--table", type=Path, metavar="FILE", help="the table with the texts, where there are several")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 LJSpeech        metadata.csv (or .tsv, .txt) beside wavs/, `id|text` or `id|text|normalised text`
 a table         any one .csv or .tsv in the folder; names of columns in its first line, or recording and text
+a manifest      manifest.jsonl, where there is no table: {"audio": file, "text": words} in each line
 pairs           NAME.wav beside NAME.txt (or .lab), in the folder or below it
 
 Nothing is dropped in silence: a line without its recording, a recording without a line, and a second recording of the
@@ -60,8 +61,8 @@ def find(folder: Path, table: Path | None = None, leave: Path | None = None) -> 
     texts = [path for path in files if _suffix(path) in _TEXTS]
     if not texts:
         raise ConfigError(
-            f"{folder} has {len(sounds)} recordings but no texts; expected metadata.csv, a .tsv or .csv, or a .txt "
-            "beside each recording"
+            f"{folder} has {len(sounds)} recordings but no texts; expected metadata.csv, a .tsv or .csv, "
+            "manifest.jsonl, or a .txt beside each recording"
         )
     return _from_pairs(sounds, texts, folder)
 
@@ -84,7 +85,7 @@ def _suffix(path: Path) -> str:
 
 
 def _only_table(folder: Path, files: Iterable[Path]) -> Path | None:
-    """Return the table of a folder: one with a usual name, or else its only .csv or .tsv."""
+    """Return the table of a folder: one with a usual name, its only .csv or .tsv, or else its manifest."""
     for name in _TABLES:
         if (folder / name).is_file():
             return folder / name
@@ -92,7 +93,8 @@ def _only_table(folder: Path, files: Iterable[Path]) -> Path | None:
     if len(tables) > 1:
         names = ", ".join(path.name for path in tables[:5])
         raise ConfigError(f"{folder} has {len(tables)} tables ({names}); say with --table which one has the texts")
-    return tables[0] if tables else None
+    manifest = folder / "manifest.jsonl"
+    return tables[0] if tables else manifest if manifest.is_file() else None
 
 
 def _from_table(folder: Path, table: Path, sounds: list[Path]) -> Found:

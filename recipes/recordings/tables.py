@@ -2,9 +2,11 @@
 
 `id<TAB>text` and `id|text[|normalised text]` have no quoting at all: a quote is a character of the text. Only commas
 need it, and there every line is a record of its own, so an unbalanced quote costs one line and never those after it.
+A .jsonl has an object a line, as manifest.jsonl: `{"audio": file, "text": words}`.
 """
 
 import csv
+import json
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +44,8 @@ def read_table(path: Path) -> tuple[list[Line], list[Refused]]:
     numbered = _decoded(path, refused)
     if not numbered and not refused:
         raise ValueError(f"{path} has no text; expected one recording and its text a line")
+    if path.suffix.lower() == ".jsonl":
+        return _objects(path, numbered, refused)
     separator = next((mark for mark in "\t|," if numbered and mark in numbered[0][1]), "")
     columns: tuple[int, int] | None = None
     for position, (number, line) in enumerate(numbered):
@@ -58,6 +62,35 @@ def read_table(path: Path) -> tuple[list[Line], list[Refused]]:
         else:
             lines.append(Line(*row, place))
     return lines, refused
+
+
+def _objects(
+    path: Path, numbered: Sequence[tuple[int, str]], refused: list[Refused]
+) -> tuple[list[Line], list[Refused]]:
+    """Read lines of JSON objects."""
+    lines = []
+    for number, line in numbered:
+        place = f"{path}:{number}"
+        row = _object(line)
+        if isinstance(row, str):
+            refused.append(Refused(place, row))
+        else:
+            lines.append(Line(*row, place))
+    return lines, refused
+
+
+def _object(line: str) -> tuple[str, str] | str:
+    """Return name and text of an object, or why it has none."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        values = None
+    names = {str(name).lower(): value for name, value in values.items()} if isinstance(values, dict) else {}
+    name = next((names[key] for key in AUDIO_NAMES if isinstance(names.get(key), str)), None)
+    text = next((names[key] for key in TEXT_NAMES if isinstance(names.get(key), str)), None)
+    if name is None or text is None:
+        return 'no recording and its text; expected {"audio": file, "text": words} in each line'
+    return _checked(name, text)
 
 
 def _decoded(path: Path, refused: list[Refused]) -> list[tuple[int, str]]:
@@ -112,6 +145,11 @@ def _row(fields: list[str], columns: tuple[int, int] | None, separator: str) -> 
             return f"{len(fields)} columns; expected {kind}, or names of the columns in the first line"
         name = fields[0]
         text = next((field for field in reversed(fields[1:]) if field.strip()), "")
+    return _checked(name, text)
+
+
+def _checked(name: str, text: str) -> tuple[str, str] | str:
+    """Return name and text without space around them, or what is wrong with them."""
     name, text = name.strip(), clean(text)
     if not name or not text:
         return f"an empty {'text' if name else 'name of the recording'}; fill it in or remove the line"

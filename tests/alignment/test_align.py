@@ -9,7 +9,7 @@ from deepvoice.alignment import aligner as aligner_module
 from deepvoice.alignment import long as long_module
 from deepvoice.alignment.stream import read_scores
 from deepvoice.audio.resample import resample
-from deepvoice.errors import AudioError, TextError
+from deepvoice.errors import AudioError, ConfigError, TextError
 from deepvoice.text.user_lexicon import UserLexicon
 
 TEXT = "He read the record of forty two years ago. Please enter your password, and press the key."
@@ -29,7 +29,7 @@ def far_off(found, spoken):
 
 @pytest.fixture(scope="module")
 def found(aligner, spoken):
-    return alignment.align(spoken.samples, spoken.sample_rate, TEXT, aligner=aligner)
+    return alignment.align(spoken.samples, TEXT, sample_rate=spoken.sample_rate, aligner=aligner)
 
 
 def test_words_are_found_where_they_were_spoken(found, spoken):
@@ -127,7 +127,7 @@ def test_noise_says_no_text(aligner, kind, text):
     elif kind == "clicks":
         samples = samples * (random.random(len(samples)) < 0.001)
     noise = (0.3 * samples / np.abs(samples).max()).astype(np.float32)
-    result = alignment.align(noise, 24000, text, aligner=aligner)
+    result = alignment.align(noise, text, sample_rate=24000, aligner=aligner)
     assert not result.accepted and result.unread
     if kind != "clicks":  # between which there is silence, and the network is sure of that
         assert result.confidence < 0.3 and result.unread == result.words
@@ -137,7 +137,7 @@ def test_noise_says_no_text(aligner, kind, text):
 def test_speech_in_noise_is_still_heard(aligner, spoken, snr):
     noise = np.random.default_rng(2).standard_normal(len(spoken.samples))
     noise *= np.std(spoken.samples) / 10 ** (snr / 20)
-    result = alignment.align((spoken.samples + noise).astype(np.float32), spoken.sample_rate, TEXT, aligner=aligner)
+    result = aligner.align((spoken.samples + noise).astype(np.float32), spoken.sample_rate, TEXT)
     assert len(result.unread) <= 2 and far_off(result, spoken) < 0.2
 
 
@@ -146,10 +146,10 @@ def test_speech_in_noise_is_still_heard(aligner, spoken, snr):
     [(f"{TEXT} Привет.", "'Привет'"), (f"<speak>{TEXT}</speak>", "'<speak>', '</speak>'"), (f"{TEXT} 😀", "")],
 )
 def test_text_without_words_is_a_reason_and_emoji_are_none(aligner, spoken, text, shown):
-    result = alignment.align(spoken.samples, spoken.sample_rate, text, aligner=aligner)
+    result = alignment.align(spoken.samples, text, sample_rate=spoken.sample_rate, aligner=aligner)
     told = [reason for reason in result.reasons if "cannot be spoken" in reason]
     assert told == ([f"text: {shown} cannot be spoken; write what is said"] if shown else [])
-    plain = alignment.align(spoken.samples, spoken.sample_rate, TEXT, aligner=aligner)
+    plain = alignment.align(spoken.samples, TEXT, sample_rate=spoken.sample_rate, aligner=aligner)
     assert result.accepted == (plain.accepted and not shown)
 
 
@@ -157,7 +157,7 @@ def test_paragraphs_that_are_not_in_the_text_are_one_stretch(aligner, spoken):
     others = [deepvoice.load().speak(text).samples for text in ("Nine cats sat there.", "The garden was very quiet.")]
     pause = np.zeros(12000, np.float32)
     parts = [spoken.samples, pause, others[0], pause, others[1], pause, others[0], pause, spoken.samples]
-    result = alignment.align(np.concatenate(parts), spoken.sample_rate, f"{TEXT} {TEXT}", aligner=aligner)
+    result = aligner.align(np.concatenate(parts), spoken.sample_rate, f"{TEXT} {TEXT}")
     ((start, end),) = result.extra
     before = len(spoken.samples) / spoken.sample_rate
     after = sum(map(len, parts[:-1])) / spoken.sample_rate
@@ -198,3 +198,19 @@ def test_scores_do_not_depend_on_how_a_recording_comes(aligner, spoken):
     assert np.array_equal(one.frame_FV, many.frame_FV)
     assert np.array_equal(one.energy_F, many.energy_F)
     assert np.array_equal(one.class_F, many.class_F)
+
+
+def test_files_and_samples_are_aligned_alike(aligner, spoken, found, tmp_path):
+    spoken.save(tmp_path / "take.wav")
+    of_file = deepvoice.align(str(tmp_path / "take.wav"), TEXT.split(), aligner=aligner)
+    assert [w.text for w in of_file.words] == [w.text for w in found.words]
+    assert np.allclose([w.start for w in of_file.words], [w.start for w in found.words], atol=0.02)
+
+
+def test_samples_need_a_rate_and_files_have_one(aligner, spoken):
+    with pytest.raises(ConfigError, match="sample_rate=24000"):
+        deepvoice.align(spoken.samples, TEXT, aligner=aligner)
+    with pytest.raises(ConfigError, match="a file has its own"):
+        deepvoice.align("take.wav", TEXT, sample_rate=16000, aligner=aligner)
+    with pytest.raises(AudioError, match=r"missing\.wav"):
+        deepvoice.align("missing.wav", TEXT, aligner=aligner)

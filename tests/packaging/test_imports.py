@@ -53,7 +53,8 @@ def test_usage_needs_no_numpy(run_python):
 
 
 @pytest.mark.parametrize(
-    "name", ["Voice", "SpeechStream", "Speech", "Word", "Phone", "Report", "TextOptions", "UserLexicon"]
+    "name",
+    ["Alignment", "Voice", "SpeechStream", "Speech", "Word", "Phone", "Report", "TextOptions", "UserLexicon", "align"],
 )
 def test_lazy_names(name):
     import deepvoice
@@ -65,7 +66,7 @@ def test_lazy_names(name):
 def test_unknown_names_list_the_known_ones():
     import deepvoice
 
-    with pytest.raises(AttributeError, match="it has AudioError"):
+    with pytest.raises(AttributeError, match="it has Alignment, AudioError"):
         _ = deepvoice.Synthesizer
 
 
@@ -73,9 +74,9 @@ def test_the_public_names_are_pinned():
     import deepvoice
 
     assert set(deepvoice.__all__) == {
-        "AudioError", "ConfigError", "DeepVoiceError", "KernelUnavailableError", "Phone", "Report", "Speech",
-        "SpeechStream", "SpokenMark", "SpokenSentence", "TextError", "TextOptions", "UserLexicon", "Voice",
-        "VoiceError", "Word", "__version__", "load",
+        "Alignment", "AudioError", "ConfigError", "DeepVoiceError", "KernelUnavailableError", "Phone", "Report",
+        "Speech", "SpeechStream", "SpokenMark", "SpokenSentence", "TextError", "TextOptions", "UserLexicon", "Voice",
+        "VoiceError", "Word", "__version__", "align", "load",
     }  # fmt: skip
     for name in ("AudioError", "ConfigError", "KernelUnavailableError", "TextError", "VoiceError"):
         assert issubclass(getattr(deepvoice, name), deepvoice.DeepVoiceError)

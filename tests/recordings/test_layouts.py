@@ -126,3 +126,17 @@ def test_folders_that_hold_nothing_say_so(tmp_path):
     (tmp_path / "metadata.csv").write_text("\n")
     with pytest.raises(ConfigError, match="no text"):
         find(tmp_path)
+
+
+def test_a_manifest_is_a_table_where_there_is_no_other(tmp_path):
+    folder = folder_with(tmp_path, "wavs/a.wav", "wavs/b.wav", "c.wav")
+    rows = ['{"id": "x", "audio": "wavs/a.wav", "text": "One."}', '{"audio": "wavs/b.wav"}', "{}[", '"c"', ""]
+    rows += ['{"file": "c.wav", "transcript": " Two. "}', '{"audio": "../d.wav", "text": "Three."}', "[" * 50_000]
+    table(folder, "\n".join(rows), "manifest.jsonl")
+    found = find(folder)
+    assert [(r.path.name, r.text) for r in found.recordings] == [("a.wav", "One."), ("c.wav", "Two.")]
+    refused = {r.place.rsplit(":", 1)[-1]: r.reason for r in found.refused}
+    assert all('{"audio": file, "text": words}' in refused[line] for line in ("2", "3", "4", "8"))
+    assert "leads out of the folder" in refused["7"]
+    table(folder, "a|Another.\n")
+    assert [r.text for r in find(folder).recordings] == ["Another."]
