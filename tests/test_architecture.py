@@ -85,7 +85,7 @@ RULES = {
     "errors": (set(), set()),
     "config": ({"errors"}, set()),
     "configs": (BASE | {"audio", "text"}, {"numpy"}),
-    "__init__": ({"errors", "pipeline", "speech", "text"}, set()),
+    "__init__": ({"alignment", "errors", "pipeline", "speech", "text"}, set()),
     "__main__": ({"cli"}, set()),
 }
 
