@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from deepvoice.text import numbers as say
+from deepvoice.text.hygiene import GREEK_NAMES
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 
 _MARKS = {
@@ -125,6 +126,6 @@ def _piece(part: str, known: Callable[[str], bool]) -> list[str]:
         spelled = spelled or (len(lower) <= 3 and lower not in _SPOKEN_ENDINGS and not known(lower))
         vowelless = len(lower) <= 4 and not any(c in "aeiouy" for c in lower) and not known(lower)
         return [lower.upper() if spelled or vowelless else lower]
-    if part.isalpha():
-        return [part.lower()]
+    if part.isalpha():  # a letter with an accent, or a Greek one
+        return ["mu" if part == "µ" else GREEK_NAMES.get(part.lower(), part.lower())]
     return _MARKS.get(part, "").split()

@@ -117,6 +117,11 @@ def test_every_symbol_is_spoken_or_reported_wherever_it_stands(shared_front_end)
     assert not [text for text in texts if lost(shared_front_end, text)]
 
 
+def test_a_greek_letter_in_an_address_has_a_name(shared_front_end):
+    words = shared_front_end.analyse("see http://a.org/0/Α/µ").sentences[0].words
+    assert [word.text for word in words][-4:] == ["slash", "alpha", "slash", "mu"]
+
+
 MINUS = r"""
 ⁰⁻ => zero minus
 0− => zero minus
