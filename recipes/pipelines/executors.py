@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +19,8 @@ _OBJECTS = 80 * 2**20  # bytes of Ray's object store on this machine: only texts
 class Executor(Protocol):
     """Does items in any order; one item may be done twice, to the same files."""
 
-    def run(self, stage: Stage, items: Sequence[Item], out: Path) -> Iterator[Outcome]:
-        """Yield one outcome per item as they come."""
+    def run(self, stage: Stage, items: Mapping[str, Item], out: Path) -> Iterator[Outcome]:
+        """Yield one outcome per item as they come; items by their keys, which travel with them."""
 
 
 class Local:
@@ -32,38 +32,37 @@ class Local:
             raise ConfigError(f"workers is {workers}; expected at least 1")
         self.workers = workers
 
-    def run(self, stage: Stage, items: Sequence[Item], out: Path) -> Iterator[Outcome]:
+    def run(self, stage: Stage, items: Mapping[str, Item], out: Path) -> Iterator[Outcome]:
         """Yield one outcome per item as they come."""
-        left = list(items)
+        left = dict(items)
         while left:
-            open_keys = {stage.key(item) for item in left}
-            tasks = run_tasks(partial(_do, stage, out), left, self.workers)
+            before = len(left)
+            tasks = run_tasks(partial(_do, stage, out), list(left.items()), self.workers)
             with contextlib.closing(tasks):
                 while True:
                     try:
                         result = next(tasks, None)
                     except DeepVoiceError:  # a worker died
-                        if len(open_keys) == len(left) and not self._moved(stage, left, out):
+                        if len(left) == before and not self._moved(stage, left, out):
                             raise  # nothing gets done: the workers cannot even begin
                         break
                     if result is None:
-                        break
+                        return
                     if result.error is not None:
                         raise result.error
                     assert result.value is not None
-                    open_keys.discard(result.value.key)
+                    del left[result.value.key]
                     yield result.value
-            left = [item for item in left if stage.key(item) in open_keys]
 
     @staticmethod
-    def _moved(stage: Stage, left: Sequence[Item], out: Path) -> bool:
+    def _moved(stage: Stage, left: Mapping[str, Item], out: Path) -> bool:
         """Say whether anything has been begun since the workers were started."""
         folder = out / "results" / stage.name
-        return any(finished(stage, stage.key(item), out) for item in left) or any(folder.glob("*/*.attempts"))
+        return any(finished(stage, key, out) for key in left) or any(folder.glob("*/*.attempts"))
 
 
-def _do(stage: Stage, out: Path, item: Item) -> Outcome:
-    return do(stage, item, out, os.getpid())
+def _do(stage: Stage, out: Path, keyed: tuple[str, Item]) -> Outcome:
+    return do(stage, *keyed, out, os.getpid())
 
 
 class OnRay:
@@ -88,13 +87,13 @@ class OnRay:
         self.workers, self._address, self._cpus = workers, address, cpus
         self._inside = self._started = False
 
-    def run(self, stage: Stage, items: Sequence[Item], out: Path) -> Iterator[Outcome]:
+    def run(self, stage: Stage, items: Mapping[str, Item], out: Path) -> Iterator[Outcome]:
         """Yield one outcome per item as they come."""
         import ray.data
 
         with contextlib.nullcontext() if self._inside else self:
             ray.data.DataContext.get_current().enable_progress_bars = False
-            rows = [{"item": json.dumps(item)} for item in items]
+            rows = [{"key": key, "item": json.dumps(item)} for key, item in items.items()]
             blocks = min(len(rows), max(4 * self.workers, -(-len(rows) // _BATCH)))
             data = ray.data.from_items(rows, override_num_blocks=blocks).map_batches(
                 _Actor,
@@ -137,5 +136,7 @@ class _Actor:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Do a batch of items."""
         pid = os.getpid()
-        outcomes = [do(self._stage, json.loads(item), self._out, pid).to_json() for item in batch["item"]]
-        return {"outcome": outcomes}
+        keyed = zip(batch["key"], batch["item"], strict=True)
+        return {
+            "outcome": [do(self._stage, str(key), json.loads(item), self._out, pid).to_json() for key, item in keyed]
+        }

@@ -1,6 +1,6 @@
 """Bring a list of items through a stage: what is finished is kept, the rest is done, what cannot be is listed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,11 +44,8 @@ def run_stage(
             result_path(stage, key, out).with_suffix(".attempts").unlink(missing_ok=True)  # a new run tries anew
     before = len(found)
 
-    def outcomes() -> Iterator[Outcome]:
-        yield from executor.run(stage, list(waiting.values()), out)
-
     if waiting:
-        for outcome in progress(outcomes(), stage.name, total=len(waiting)):
+        for outcome in progress(executor.run(stage, waiting, out), stage.name, total=len(waiting)):
             found[outcome.key] = outcome
             if watch is not None:
                 watch(outcome)

@@ -42,7 +42,7 @@ class Stage(Protocol):
         """Name of its folder of results."""
 
     def key(self, item: Item) -> str:
-        """Return a hash of everything that the result depends on."""
+        """Return a hash of everything that the result depends on; asked once an item, where the run is started."""
 
     def open(self) -> Worker:
         """Load what the work needs; once in each process."""
@@ -93,9 +93,8 @@ def opened(stage: Stage) -> Worker:
     return stage.open()
 
 
-def do(stage: Stage, item: Item, out: Path, pid: int = 0) -> Outcome:
-    """Bring an item to its end in this process."""
-    key = stage.key(item)
+def do(stage: Stage, key: str, item: Item, out: Path, pid: int = 0) -> Outcome:
+    """Bring an item to its end in this process; key: what `stage.key` gave where the run was started."""
     row = finished(stage, key, out)
     if row is not None:
         return Outcome(key=key, row=row)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from dataclasses import dataclass
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -152,8 +153,8 @@ def test_a_bad_item_is_listed_and_the_others_are_done(tmp_path):
 
 
 def test_what_may_pass_is_tried_again(tmp_path):
-    assert do(Odd(), {"n": 0, "full": ATTEMPTS - 1}, tmp_path).row["n"] == 0
-    assert "No space left" in do(Odd(), {"n": 1, "full": 100}, tmp_path).error
+    assert do(Odd(), "k0", {"n": 0, "full": ATTEMPTS - 1}, tmp_path).row["n"] == 0
+    assert "No space left" in do(Odd(), "k1", {"n": 1, "full": 100}, tmp_path).error
     assert not list(tmp_path.rglob("*.attempts"))
 
 
@@ -161,7 +162,7 @@ def test_an_item_that_kills_its_workers_is_given_up(tmp_path):
     path = result_path(Odd(), "k7", tmp_path)
     path.parent.mkdir(parents=True)
     path.with_suffix(".attempts").write_bytes(b"x" * ATTEMPTS)  # as its dead workers have left it
-    assert "died" in do(Odd(), {"n": 7}, tmp_path).error
+    assert "died" in do(Odd(), "k7", {"n": 7}, tmp_path).error
     path.with_suffix(".attempts").write_bytes(b"x" * ATTEMPTS)
     assert not run_stage(Odd(), [{"n": 7}], tmp_path, Local(1)).errors  # a new run tries anew
 
@@ -169,7 +170,9 @@ def test_an_item_that_kills_its_workers_is_given_up(tmp_path):
 DEADLY = """
 import os, signal, sys, time
 from dataclasses import dataclass
+from uuid import uuid4
 from pathlib import Path
+from uuid import uuid4
 from deepvoice.recipes.pipelines.executors import Local
 from deepvoice.recipes.pipelines.run import run_stage
 
@@ -199,21 +202,39 @@ def test_items_that_kill_their_workers_are_listed_and_the_others_are_done(tmp_pa
     assert ran.stdout.decode().strip() == f"[0, 1, None, 3, 4, None, 6, 7] {{2: {died}, 5: {died}}}"
 
 
+@dataclass(frozen=True)
+class Forgetful(Odd):
+    """A stage whose keys are never the same twice, as those of a process that has read other files."""
+
+    name: str = "forgetful"
+
+    def key(self, item):
+        return uuid4().hex
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_key_is_asked_once_and_travels_with_its_item(workers, tmp_path):
+    result = run_stage(Forgetful(), [{"n": n} for n in range(5)], tmp_path, Local(workers))
+    assert [row and row["n"] for row in result.rows] == list(range(5)) and not result.errors
+    assert len(list(tmp_path.glob("results/forgetful/*/*.json"))) == 5
+    opened.cache_clear()
+
+
 def test_a_worker_that_is_asked_to_leave_is_no_failure_of_its_item(tmp_path):
     with pytest.raises(SystemExit):
-        do(Odd(), {"n": 0, "leave": True}, tmp_path)
+        do(Odd(), "k0", {"n": 0, "leave": True}, tmp_path)
     assert [path.stat().st_size for path in tmp_path.rglob("*.attempts")] == [0]
     opened.cache_clear()
 
 
 def test_a_result_without_its_files_is_made_again(tmp_path):
-    assert do(Odd(), {"n": 0}, tmp_path).row
+    assert do(Odd(), "k0", {"n": 0}, tmp_path).row
     (tmp_path / "k0").write_text("torn")
     assert finished(Odd(), "k0", tmp_path) is not None  # of the right size
     (tmp_path / "k0").write_text("")
     assert finished(Odd(), "k0", tmp_path) is None
     result_path(Odd(), "k0", tmp_path).write_text("{")
-    assert do(Odd(), {"n": 0}, tmp_path).row and (tmp_path / "k0").read_text() == "done"
+    assert do(Odd(), "k0", {"n": 0}, tmp_path).row and (tmp_path / "k0").read_text() == "done"
     opened.cache_clear()
 
 
