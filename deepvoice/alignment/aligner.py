@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.alignment.confidence import rule_of
 from deepvoice.alignment.decode import decode, place_boundaries
 from deepvoice.alignment.describe import describe
 from deepvoice.alignment.graph import compose
@@ -53,9 +54,11 @@ class Aligner:
     def load(cls, model: str | Path | None = None, settings: AlignerSettings | None = None) -> "Aligner":
         """Load the aligner of a voice by name or folder; `deepvoice align --adapt` writes such folders.
 
+        settings: None are the defaults, with the confidences that were fitted to this aligner
         Raises VoiceError where there is none, or it is damaged.
         """
         folder = load_voice(model, modules=("segmentation", *TEXT))
+        settings = settings or AlignerSettings(confidence=rule_of(folder.manifest.training))
         config = folder.configs["segmentation"]
         network = SegmentationNetwork(folder.tensors["segmentation"], config)
         return cls(build_front_end(folder.tensors, folder.configs), network, config.stack, settings)

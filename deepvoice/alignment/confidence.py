@@ -6,16 +6,18 @@ that of the likeliest sound.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.alignment.graph import GARBAGE_CLASS
 from deepvoice.audio.mel import FloatArray
+from deepvoice.config import from_dict, require_range
 
+CONFIDENCE = "confidence"  # where a voice whose aligner was adapted keeps its rule, among what it says of its training
 _WORST = -6.0  # a frame that fits worse says no more than this
 
 
@@ -40,6 +42,22 @@ class ConfidenceRule:
     word_limit: float = 0.25
     utterance_limit: float = 0.7
     clear: float = -1.5
+
+    def __post_init__(self) -> None:
+        for name, weights in (("word", self.word), ("utterance", self.utterance)):
+            for weight in weights:
+                require_range(f"confidence.{name}", weight, -1000.0, 1000.0)
+        for name in ("skipped", "word_limit", "utterance_limit"):
+            require_range(f"confidence.{name}", getattr(self, name), 0.0, 1.0)
+        require_range("confidence.clear", self.clear, -100.0, 0.0)
+
+
+def rule_of(training: Mapping[str, Any]) -> ConfidenceRule:
+    """Return the rule that suits the aligner of a voice: its own, or that of the package's network.
+
+    training: what the voice says of its training. Raises ConfigError for a rule that is damaged.
+    """
+    return from_dict(ConfidenceRule, training[CONFIDENCE], CONFIDENCE) if CONFIDENCE in training else ConfidenceRule()
 
 
 class Fit(NamedTuple):

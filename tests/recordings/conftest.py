@@ -1,11 +1,16 @@
 """Recordings of made-up sounds: loud and quiet parts like speech, another for each seed."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+
+from deepvoice.audio.mel import MelSpec
+
+WORDS = "one two three four five six seven eight nine ten".split()
 
 
 def speechlike(seconds: float, rate: int, seed: int = 0, level: float = 0.3) -> np.ndarray:
@@ -43,3 +48,39 @@ def record(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def small_voice(tmp_path: Path, tiny_voice: Path) -> Path:
+    """The miniature voice, with the spectrum that every recipe computes."""
+    from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes, load_voice
+    from deepvoice.voice_writer import write_voice
+
+    pytest.importorskip("torch")
+    from deepvoice.recipes.common.data import meta_of
+
+    source = load_voice(tiny_voice, tuple(MODULES))
+    configs = dict(source.configs)
+    configs["vocoder"] = dataclasses.replace(configs["vocoder"], mel=MelSpec(), calibrated=False)
+    random = np.random.default_rng(0)
+    tensors = dict(source.tensors)
+    shapes = expected_shapes("vocoder", configs["vocoder"])
+    tensors["vocoder"] = {n: (0.1 * random.standard_normal(s)).astype(np.float32) for n, s in shapes.items()}
+    folder = tmp_path / "small"
+    write_voice(
+        folder, name="small", features=meta_of(MelSpec())["features"], module_configs=configs, tensors=tensors,
+        licence="Apache-2.0", provenance="made up", synthesis=SynthesisDefaults(), scores={}, training={},
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def takes(tmp_path: Path, record: Callable[..., Path]) -> Path:
+    """Twenty-four recordings, each of three words."""
+    lines = []
+    for number in range(24):
+        record(f"{number:02d}.wav", seconds=1.4, rate=16000, seed=number)
+        said = " ".join(WORDS[(number + k * k) % 10] for k in range(3))
+        lines.append(f"{number:02d}.wav\t{said.capitalize()}.\n")
+    (tmp_path / "takes" / "texts.tsv").write_text("".join(lines))
+    return tmp_path / "takes"

@@ -12,9 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("pyworld")
 
 import deepvoice
-from deepvoice.audio.mel import MelSpec
 from deepvoice.errors import ConfigError
-from deepvoice.recipes.common.data import meta_of
 from deepvoice.recipes.recordings.prepare import prepare
 from deepvoice.recipes.voice.finetune import STAGES, finetune
 from deepvoice.recipes.voice.finetune import main as finetune_main
@@ -23,40 +21,7 @@ from deepvoice.recipes.voice.run import Places as RunPlaces
 from deepvoice.recipes.voice.stages import run_stages
 from deepvoice.recipes.voice.tuning import Places, Schedule, Tuning
 from deepvoice.recipes.voice.unpack import unpack
-from deepvoice.voice import MODULES, SynthesisDefaults, expected_shapes, load_voice
-from deepvoice.voice_writer import write_voice
-
-WORDS = "one two three four five six seven eight nine ten".split()
-
-
-@pytest.fixture
-def small_voice(tmp_path, tiny_voice):
-    """The miniature voice, with the spectrum that every recipe computes."""
-    source = load_voice(tiny_voice, tuple(MODULES))
-    configs = dict(source.configs)
-    configs["vocoder"] = dataclasses.replace(configs["vocoder"], mel=MelSpec(), calibrated=False)
-    random = np.random.default_rng(0)
-    tensors = dict(source.tensors)
-    shapes = expected_shapes("vocoder", configs["vocoder"])
-    tensors["vocoder"] = {n: (0.1 * random.standard_normal(s)).astype(np.float32) for n, s in shapes.items()}
-    folder = tmp_path / "small"
-    write_voice(
-        folder, name="small", features=meta_of(MelSpec())["features"], module_configs=configs, tensors=tensors,
-        licence="Apache-2.0", provenance="made up", synthesis=SynthesisDefaults(), scores={}, training={},
-    )  # fmt: skip
-    return folder
-
-
-@pytest.fixture
-def takes(tmp_path, record):
-    """Twenty-four recordings, each of three words."""
-    lines = []
-    for number in range(24):
-        record(f"{number:02d}.wav", seconds=1.4, rate=16000, seed=number)
-        said = " ".join(WORDS[(number + k * k) % 10] for k in range(3))
-        lines.append(f"{number:02d}.wav\t{said.capitalize()}.\n")
-    (tmp_path / "takes" / "texts.tsv").write_text("".join(lines))
-    return tmp_path / "takes"
+from deepvoice.voice import MODULES, load_voice
 
 
 def tiny(steps=2):
