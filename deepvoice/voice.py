@@ -1,7 +1,9 @@
 """The voice folder: the seam between training and speaking, and its only reader.
 
 A voice is a folder with voice.json (format version, phone set, a config per module, hashes, provenance, scores) and one
-safetensors file per module, float16 on disk. Everything in it is checked before it is used: hashes, names, shapes and
+safetensors file per module. On disk a tensor is float16, or int8 with a scale for each row (`NAME.scales`; a vector has
+one scale), as `voice_writer` writes small voices. A voice may do without segmentation, then it speaks but does not
+align. Everything in it is checked before it is used: hashes, names, shapes and
 types of tensors against what the configs imply, limits before memory is taken, and that all values are finite. What
 is wrong raises `VoiceError` and says how to mend it.
 """
@@ -29,7 +31,8 @@ from deepvoice.networks.segmentation import SegmentationNetwork
 from deepvoice.networks.vocoder import VocoderNetwork
 from deepvoice.text.phones import SYMBOLS, phone_set_hash
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+FIRST_VERSION = 1  # of voices with all modules and without int8: older readers know them
 DEFAULT_VOICE = "heart"
 VOICES = Path(__file__).parent / "voices"
 MANIFEST = "voice.json"
@@ -51,14 +54,15 @@ MODULES: dict[str, tuple[type, type[_Network]]] = {
     "vocoder": (configs.VocoderConfig, VocoderNetwork),
 }
 TEXT = ("homographs", "grapheme_to_phoneme")  # learn from text alone, and make the phones
-SPEAKING = (*TEXT, "duration", "f0", "vocoder")  # segmentation serves training and alignment only
+SPEAKING = (*TEXT, "duration", "f0", "vocoder")  # segmentation serves training and alignment only, and may be absent
 
 _SAMPLE_RATES = (8000, 12000, 16000, 24000, 48000)  # Hz; the rates that every output format can write
 _MAX_MANIFEST = 1 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes of a safetensors header
 _MAX_VALUES = 32 << 20  # values in one module
 MAX_MAGNITUDE = 65504.0  # largest float16
-_TYPES: dict[str, str] = {"F16": "<f2", "F32": "<f4"}  # of tensors on disk
+SCALES = ".scales"  # follows the name of an int8 tensor
+_TYPES: dict[str, str] = {"F16": "<f2", "F32": "<f4"}  # of tensors on disk that are no counts
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PACK = "python -m deepvoice.recipes.voice.pack"
 
@@ -171,8 +175,8 @@ def find_voice(name: str | Path | None = None) -> Path:
     return folder
 
 
-def load_voice(name: str | Path | None = None, modules: Sequence[str] = SPEAKING) -> VoiceFolder:
-    """Read a voice by name or path, checking all modules and keeping the tensors of `modules`.
+def load_voice(name: str | Path | None = None, modules: Sequence[str] | None = SPEAKING) -> VoiceFolder:
+    """Read a voice by name or path, checking all modules and keeping the tensors of `modules`; None keeps all.
 
     Raises VoiceError naming the folder, what is wrong and the remedy.
     """
@@ -180,10 +184,15 @@ def load_voice(name: str | Path | None = None, modules: Sequence[str] = SPEAKING
     try:
         manifest = _read_manifest(path)
         module_configs = _check_configs(manifest)
+        for module in modules or ():
+            if module not in manifest.modules:
+                raise VoiceError(
+                    f"it has no {module}, it only speaks; use another voice for this, as {DEFAULT_VOICE!r}"
+                )
         tensors = {}
-        for module in MODULES:
-            loaded = _read_module(path, manifest.modules[module], expected_shapes(module, module_configs[module]))
-            if module in modules:
+        for module, entry in manifest.modules.items():
+            loaded = _read_module(path, entry, expected_shapes(module, module_configs[module]))
+            if modules is None or module in modules:
                 tensors[module] = loaded
     except (VoiceError, ConfigError) as error:
         raise VoiceError(f"the voice in {path} cannot be used: {error}") from None
@@ -232,12 +241,14 @@ def _check_configs(manifest: VoiceManifest) -> dict[str, Any]:
             f"it was trained on another phone set (hash {manifest.phone_set.hash[:32]!r}, this deepvoice has "
             f"{phone_set_hash()!r}); train it again or use the deepvoice that packed it"
         )
-    if set(manifest.modules) != set(MODULES):
+    if not set(SPEAKING) <= set(manifest.modules) <= set(MODULES):
         raise VoiceError(
             f"it has the modules {sorted(manifest.modules)}; expected {sorted(MODULES)}; pack it again: {_PACK}"
         )
     checked: dict[str, Any] = {
-        name: from_dict(kind, manifest.modules[name].config, name) for name, (kind, _) in MODULES.items()
+        name: from_dict(kind, manifest.modules[name].config, name)
+        for name, (kind, _) in MODULES.items()
+        if name in manifest.modules
     }
     rate = checked["vocoder"].mel.sample_rate
     if rate != manifest.sample_rate:
@@ -282,20 +293,46 @@ def _parse_tensors(raw: bytes, file: str, expected: Shapes) -> Tensors:
         entries: dict[str, Any] = dict(deserialize(raw))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError, RecursionError) as error:
         raise VoiceError(f"{file} is not a safetensors file ({str(error)[:100]}); restore the folder") from None
-    if set(entries) != set(expected):
-        odd = sorted(set(entries) ^ set(expected))[0]
-        verb = "lacks" if odd in expected else "has the unknown"
+    counted = {name for name in expected if name in entries and entries[name]["dtype"] == "I8"}
+    wanted = set(expected) | {name + SCALES for name in counted}
+    if set(entries) != wanted:
+        odd = sorted(set(entries) ^ wanted)[0]
+        verb = "lacks" if odd in wanted else "has the unknown"
         raise VoiceError(f"{file} {verb} tensor {odd[:80]!r}; pack the voice again: {_PACK}")
-    return {name: _tensor(f"{file}: {name}", entry, expected[name]) for name, entry in entries.items()}
+    return {
+        name: _counted(file, name, entries, shape) if name in counted else _tensor(file, name, entries[name], shape)
+        for name, shape in expected.items()
+    }
 
 
-def _tensor(label: str, entry: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    kind = np.dtype(_TYPES.get(entry["dtype"], np.void))
+def scale_shape(shape: tuple[int, ...]) -> tuple[int]:
+    """Return the shape of an int8 tensor's scales: one a row, one for a whole vector."""
+    return (shape[0] if len(shape) > 1 else 1,)
+
+
+def _counted(file: str, name: str, entries: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return an int8 tensor times its scales."""
+    counts = _values(f"{file}: {name}", entries[name], shape, np.dtype(np.int8))
+    rows = scale_shape(shape)
+    scales = _tensor(file, name + SCALES, entries[name + SCALES], rows)
+    values = (counts.astype(np.float32).reshape(rows[0], -1) * scales[:, None]).reshape(shape)
+    return _finite(f"{file}: {name}", values)
+
+
+def _tensor(file: str, name: str, entry: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    label, kind = f"{file}: {name}", np.dtype(_TYPES.get(entry["dtype"], np.void))
     if kind == np.void:
         raise VoiceError(f"{label} has the type {entry['dtype']}; expected F16 or F32")
+    return _finite(label, _values(label, entry, shape, kind).astype(np.float32))
+
+
+def _values(label: str, entry: Mapping[str, Any], shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
     if tuple(entry["shape"]) != shape or len(entry["data"]) != math.prod(shape) * kind.itemsize:
         raise VoiceError(f"{label} has the shape {tuple(entry['shape'])}; expected {shape}")
-    values = np.frombuffer(entry["data"], kind).astype(np.float32).reshape(shape)
+    return np.frombuffer(entry["data"], kind).reshape(shape)
+
+
+def _finite(label: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
     if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > MAX_MAGNITUDE):
         raise VoiceError(
             f"{label} has values that are not finite numbers of at most {MAX_MAGNITUDE:g}; retrain or repack"

@@ -14,10 +14,12 @@ from deepvoice.config import to_dict
 from deepvoice.errors import VoiceError
 from deepvoice.text.phones import SYMBOLS, phone_set_hash
 from deepvoice.voice import (
+    FIRST_VERSION,
     FORMAT_VERSION,
     MANIFEST,
     MAX_MAGNITUDE,
     MODULES,
+    SCALES,
     ModuleEntry,
     PhoneSet,
     Shapes,
@@ -25,7 +27,10 @@ from deepvoice.voice import (
     VoiceManifest,
     expected_shapes,
     load_voice,
+    scale_shape,
 )
+
+_LONG = 4096  # values of a vector that is worth int8
 
 
 def write_voice(
@@ -41,17 +46,23 @@ def write_voice(
     scores: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
     language: str = "en-US",
+    eight_bits: bool = False,
 ) -> None:
     """Write a voice folder, float16, and read it back as the check.
 
     features: the feature hash that all modules share
-    module_configs, tensors: by module name; tensors by torch's names
+    module_configs, tensors: by module name; tensors by torch's names; segmentation may be absent
+    eight_bits: write matrices and long vectors as int8, half the size (see `counted`)
     Raises VoiceError when a tensor is missing, has another shape or does not fit float16.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    entries = {module: write_module(folder, module, module_configs[module], tensors[module]) for module in MODULES}
+    entries = {
+        module: write_module(folder, module, module_configs[module], tensors[module], eight_bits)
+        for module in MODULES
+        if module in module_configs
+    }
     manifest = VoiceManifest(
-        format_version=FORMAT_VERSION,
+        format_version=FORMAT_VERSION if eight_bits or set(entries) != set(MODULES) else FIRST_VERSION,
         name=name,
         language=language,
         sample_rate=module_configs["vocoder"].mel.sample_rate,
@@ -68,10 +79,12 @@ def write_voice(
     load_voice(folder.absolute())
 
 
-def write_module(folder: Path, module: str, config: Any, tensors: Mapping[str, NDArray[Any]]) -> ModuleEntry:
+def write_module(
+    folder: Path, module: str, config: Any, tensors: Mapping[str, NDArray[Any]], eight_bits: bool = False
+) -> ModuleEntry:
     """Write the file of one module and return its entry for voice.json; raises VoiceError as `write_voice` does."""
     shapes = expected_shapes(module, config)
-    raw = _serialise(module, shapes, tensors)
+    raw = _serialise(module, shapes, tensors, eight_bits)
     _replace(folder / f"{module}.safetensors", raw)
     digest = hashlib.sha256(raw).hexdigest()
     return ModuleEntry(config=to_dict(config), file=f"{module}.safetensors", sha256=digest, tensors=shapes)
@@ -84,21 +97,37 @@ def write_manifest(folder: Path, manifest: VoiceManifest) -> None:
     _replace(folder / MANIFEST, (text + "\n").encode())
 
 
-def _serialise(module: str, shapes: Shapes, tensors: Mapping[str, NDArray[Any]]) -> bytes:
+def _serialise(module: str, shapes: Shapes, tensors: Mapping[str, NDArray[Any]], eight_bits: bool) -> bytes:
     from safetensors.numpy import save
 
     if set(tensors) != set(shapes):
         odd = sorted(set(tensors) ^ set(shapes))[0]
         raise VoiceError(f"{module}: the tensor {odd!r} is {'missing' if odd in shapes else 'not part of the config'}")
-    halves = {}
+    written: dict[str, NDArray[Any]] = {}
     for name, shape in shapes.items():
         values = np.asarray(tensors[name], np.float32)
         if values.shape != shape:
             raise VoiceError(f"{module}: {name} has the shape {values.shape}; expected {shape}")
         if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > MAX_MAGNITUDE):
             raise VoiceError(f"{module}: {name} has values beyond float16; the training diverged")
-        halves[name] = np.ascontiguousarray(values.astype(np.float16))
-    return save(halves)
+        if eight_bits and (len(shape) > 1 or values.size >= _LONG):
+            written[name], written[name + SCALES] = counted(values)
+        else:
+            written[name] = np.ascontiguousarray(values.astype(np.float16))
+    return save(written)
+
+
+def counted(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return a tensor as int8 and the scales of its rows: the nearest of 127 steps to the largest value of each row.
+
+    A vector is one row. Whole numbers up to 127, such as numbers of classes, stay exact.
+    """
+    rows = values.reshape(scale_shape(values.shape)[0], -1)
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    whole = (rows == np.rint(rows)).all(axis=1) & (largest <= 127)
+    scales = np.where(whole, 1.0, np.maximum(largest, 1e-30) / 127).astype(np.float32)
+    counts = np.rint(rows / scales[:, None]).clip(-127, 127).astype(np.int8)
+    return counts.reshape(values.shape), scales
 
 
 def _replace(path: Path, raw: bytes) -> None:

@@ -152,12 +152,12 @@ def _extras() -> Iterator[str]:
 def _voices() -> Iterator[str]:
     from deepvoice import kernels
     from deepvoice.errors import VoiceError
-    from deepvoice.voice import MODULES, VOICES, load_voice, voice_names
+    from deepvoice.voice import VOICES, load_voice, voice_names
 
     if not voice_names():
         raise VoiceError(f"there are no voices in {VOICES}; reinstall deepvoice")
     for name in voice_names():
-        folder = load_voice(name, tuple(MODULES))
+        folder = load_voice(name, None)
         size = sum(file.stat().st_size for file in folder.path.iterdir() if file.is_file())
         calibrated = folder.configs["vocoder"].calibrated
         precision = kernels.choose_precision(calibrated=calibrated)

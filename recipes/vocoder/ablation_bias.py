@@ -8,7 +8,7 @@ from deepvoice.configs import VocoderConfig
 
 
 class QrnnLayer(nn.Module):
-    """A quasi-recurrent layer (Bradbury et al., 2016; the paper's section 3.5) in both directions: 2 taps, fo-pooling."""
+    """A quasi-recurrent layer (Bradbury et al., 2016; the paper's section 3.5), both directions, 2 taps, fo-pooling."""
 
     def __init__(self, width_in: int, width: int) -> None:
         super().__init__()

@@ -4,7 +4,8 @@
 
 RUNS has a folder for each module with its `last.pt`: segmentation, homographs, grapheme_to_phoneme, duration, f0,
 conditioner and vocoder. The averaged weights are packed, as float16. Modules that were trained on other features or
-another phone set are refused.
+another phone set are refused. With --small the voice has no segmentation, so that it speaks but does not align, and its
+matrices are int8.
 """
 
 import argparse
@@ -24,18 +25,18 @@ from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.text.phones import phone_set_hash
-from deepvoice.voice import MODULES, TEXT, SynthesisDefaults
+from deepvoice.voice import MODULES, SPEAKING, TEXT, SynthesisDefaults
 from deepvoice.voice_writer import write_voice
 
 CHECKPOINTS = ("segmentation", "homographs", "grapheme_to_phoneme", "duration", "f0", "conditioner", "vocoder")
-MAX_BYTES = 12_000_000  # of a voice folder
+MAX_BYTES, SMALL_BYTES = 12_000_000, 4_000_000  # of a voice folder
 _HISTORY_POINTS = 12  # rows of each module's log kept as its training history
 
 
-def read_checkpoints(runs: Path) -> dict[str, dict[str, Any]]:
+def read_checkpoints(runs: Path, small: bool = False) -> dict[str, dict[str, Any]]:
     """Read the checkpoints of all modules; raises VoiceError for a missing one and for hashes that differ."""
     states = {}
-    for module in CHECKPOINTS:
+    for module in (name for name in CHECKPOINTS if not (small and name not in (*SPEAKING, "conditioner"))):
         path = runs / module / "last.pt"
         if not path.is_file():
             raise VoiceError(
@@ -138,24 +139,31 @@ def pack(
     provenance: str,
     scores: Mapping[str, Any],
     synthesis: SynthesisDefaults,
+    small: bool = False,
 ) -> int:
-    """Write the voice folder and return its size in bytes; raises VoiceError when the modules do not fit together."""
-    states = read_checkpoints(runs)
+    """Write the voice folder and return its size in bytes; raises VoiceError when the modules do not fit together.
+
+    small: without segmentation, matrices as int8, at most 4 MB
+    """
+    states = read_checkpoints(runs, small)
+    modules = SPEAKING if small else tuple(MODULES)
     write_voice(
         out,
         name=name,
         features=check_hashes({module: state["meta"] for module, state in states.items()}),
-        module_configs={module: module_config(module, states) for module in MODULES},
-        tensors={module: module_tensors(module, states) for module in MODULES},
+        module_configs={module: module_config(module, states) for module in modules},
+        tensors={module: module_tensors(module, states) for module in modules},
         licence=licence,
         provenance=provenance,
         synthesis=synthesis,
         scores=scores,
         training=training_history(runs, states),
+        eight_bits=small,
     )
+    most = SMALL_BYTES if small else MAX_BYTES
     size = sum(file.stat().st_size for file in out.iterdir() if file.is_file())
-    if size > MAX_BYTES:
-        raise VoiceError(f"{out} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; make the modules smaller")
+    if size > most:
+        raise VoiceError(f"{out} has {size / 1e6:.2f} MB, more than {most / 1e6:.0f}; make the modules smaller")
     return size
 
 
@@ -181,6 +189,7 @@ def main() -> None:
     parser.add_argument("--temperature-voiced", type=float, default=defaults.temperature_voiced)
     parser.add_argument("--temperature-unvoiced", type=float, default=defaults.temperature_unvoiced)
     parser.add_argument("--floor", type=float, default=defaults.floor)
+    parser.add_argument("--small", action="store_true", help="int8, without segmentation, at most 4 MB")
     arguments = parser.parse_args()
     try:
         synthesis = SynthesisDefaults(
@@ -196,6 +205,7 @@ def main() -> None:
             provenance=arguments.provenance,
             scores=read_scores(arguments.scores),
             synthesis=synthesis,
+            small=arguments.small,
         )
     except DeepVoiceError as error:
         raise SystemExit(f"pack: {error}") from None

@@ -24,7 +24,7 @@ from deepvoice.voice import MODULES, VoiceFolder, load_voice
 
 def read(name: str | Path) -> VoiceFolder:
     """Read all modules of a voice, given by name or path; raises VoiceError."""
-    return load_voice(name, tuple(MODULES))
+    return load_voice(name, None)
 
 
 def weights_of(voice: VoiceFolder) -> dict[str, dict[str, torch.Tensor]]:

@@ -11,6 +11,7 @@ from deepvoice.errors import VoiceError
 from deepvoice.voice import (
     FORMAT_VERSION,
     MODULES,
+    SCALES,
     SPEAKING,
     expected_shapes,
     find_voice,
@@ -18,7 +19,7 @@ from deepvoice.voice import (
     read_manifest,
     voice_names,
 )
-from deepvoice.voice_writer import write_manifest
+from deepvoice.voice_writer import counted, write_manifest, write_voice
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_newer_version_is_refused_with_the_remedy(edit):
         (["modules", "vocoder", "config", "mel", "bands"], 10**7, "bands"),
         (["modules", "vocoder", "config", "mel", "hop"], 0, "hop"),
         (["modules", "vocoder", "config", "mel", "fft"], 1 << 40, "fft"),
-        (["synthesis", "floor"], 0.5, "floor is 0.5"),
+        (["synthesis", "floor"], 0.6, "floor is 0.6"),
         (["synthesis", "gap_seconds"], 1e9, "gap_seconds"),
     ],
 )
@@ -202,10 +203,81 @@ def test_folders_of_the_current_directory_are_hinted(folder, monkeypatch):
     assert load_voice("./copy").manifest.name == "tiny"
 
 
+SIZES = {"heart": 12_000_000, "heart-lite": 4_000_000}  # bytes of the voices in the package
+
+
 def test_shipped_voices_are_whole():
     names = voice_names()
-    assert "heart" in names
+    assert "heart" in names and set(names) <= set(SIZES)
     for name in names:
-        folder = load_voice(name, tuple(MODULES))
+        folder = load_voice(name, None)
         assert folder.manifest.name == name
-        assert sum(file.stat().st_size for file in folder.path.iterdir()) <= 12_000_000
+        assert sum(file.stat().st_size for file in folder.path.iterdir()) <= SIZES[name]
+
+
+def test_eight_bits_are_read_back_exactly(tiny_voice, tmp_path):
+    whole = load_voice(tiny_voice, None)
+    write = {
+        "name": "small", "features": whole.manifest.features, "licence": "Apache-2.0", "provenance": "random numbers",
+        "module_configs": {name: whole.configs[name] for name in SPEAKING},
+    }  # fmt: skip
+    tensors = {name: dict(whole.tensors[name]) for name in SPEAKING}
+    tensors["vocoder"]["output.weight"][3] = 0.0
+    write_voice(tmp_path / "small", tensors=tensors, eight_bits=True, **write)
+    read = load_voice(tmp_path / "small", None)
+    assert read.manifest.format_version == FORMAT_VERSION and set(read.tensors) == set(SPEAKING)
+    for module in SPEAKING:
+        for name, values in tensors[module].items():
+            expected = values
+            if values.ndim > 1:
+                counts, scales = counted(values)
+                assert counts.dtype == np.int8 and scales.shape == (len(values),)
+                expected = (counts.reshape(len(values), -1) * scales[:, None]).reshape(values.shape)
+                worst = np.abs(expected - values).reshape(len(values), -1).max(axis=1)
+                assert (worst <= 0.5001 * scales).all()
+            np.testing.assert_array_equal(read.tensors[module][name], expected.astype(np.float32))
+    sizes = [sum(f.stat().st_size for f in folder.glob("*.safetensors")) for folder in (tiny_voice, tmp_path / "small")]
+    assert sizes[1] < sizes[0]
+
+
+def test_whole_numbers_stay_exact_in_eight_bits():
+    numbers = np.arange(5000, dtype=np.float32) % 128
+    counts, scales = counted(numbers)
+    assert scales.shape == (1,) and scales[0] == 1.0
+    np.testing.assert_array_equal(counts * scales[0], numbers)
+
+
+def test_damaged_eight_bits(folder):
+    from safetensors.numpy import load, save
+
+    good = load((folder / "f0.safetensors").read_bytes())
+    name = next(name for name, value in good.items() if value.ndim > 1)
+    counts, scales = counted(good[name].astype(np.float32))
+    changed = {**good, name: counts, name + SCALES: scales}
+    rewrite(folder, "f0", save(changed))
+    load_voice(folder)
+    for wrong, words in [
+        ({**good, name: counts}, f"lacks tensor '{name}.scales'"),
+        ({**good, name + SCALES: scales}, f"unknown tensor '{name}.scales'"),
+        ({**changed, name + SCALES: scales[1:]}, r"expected \("),
+        ({**changed, name + SCALES: scales * np.float32(np.nan)}, "not finite"),
+        ({**changed, name: np.full_like(counts, 127), name + SCALES: scales * 0 + np.float32(6e4)}, "at most 65504"),
+        ({**changed, name: counts[1:]}, "has the shape"),
+    ]:
+        rewrite(folder, "f0", save(wrong))
+        with pytest.raises(VoiceError, match=words):
+            load_voice(folder)
+
+
+def test_a_voice_without_segmentation_speaks_and_says_what_it_cannot(folder):
+    data = json.loads((folder / "voice.json").read_text())
+    del data["modules"]["segmentation"]
+    (folder / "voice.json").write_text(json.dumps(data))
+    (folder / "segmentation.safetensors").unlink()
+    assert set(load_voice(folder).tensors) == set(SPEAKING)
+    with pytest.raises(VoiceError, match=r"has no segmentation.*'heart'"):
+        load_voice(folder, ("segmentation",))
+    del data["modules"]["duration"]
+    (folder / "voice.json").write_text(json.dumps(data))
+    with pytest.raises(VoiceError, match="it has the modules"):
+        load_voice(folder)
