@@ -17,7 +17,7 @@ WEAK: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("an", "AH0 N", ""),
         ("of", "AH0 V", ""),
         ("to", "T AH0", "T UH0"),
-        ("and", "AH0 N D", ""),
+        ("and", "AE0 N D", ""),  # with AH0, recognisers hear "in"
         ("was", "W AH0 Z", ""),
         ("were", "W ER0", ""),
         ("from", "F R AH0 M", ""),
