@@ -69,13 +69,20 @@ def json_text(alignment: Alignment, name: str) -> str:
 
 
 def ctm(alignment: Alignment, name: str) -> str:
-    """Return a line for each word that was read: name, channel, start, length, word, confidence."""
-    file = "_".join(name.split()) or "recording"
+    """Return a line for each word that was read: name, channel, start, length, word, confidence.
+
+    Columns are parted by spaces, so those in names, and in words that are spelled ("p b x"), become underscores.
+    """
     return "".join(
-        f"{file} 1 {word.start:.3f} {word.end - word.start:.3f} {word.text} {word.confidence:.3f}\n"
+        f"{_joined(name) or 'recording'} 1 {word.start:.3f} {word.end - word.start:.3f} {_joined(word.text)} "
+        f"{word.confidence:.3f}\n"
         for word in alignment.words
         if word.read
     )
+
+
+def _joined(text: str) -> str:
+    return "_".join(text.split())
 
 
 WRITERS: dict[str, Callable[[Alignment, str], str]] = {"TextGrid": textgrid, "json": json_text, "ctm": ctm}

@@ -7,6 +7,7 @@ import deepvoice
 from deepvoice import alignment
 from deepvoice.alignment import aligner as aligner_module
 from deepvoice.alignment import long as long_module
+from deepvoice.alignment.formats import ctm
 from deepvoice.alignment.stream import read_scores
 from deepvoice.audio.resample import resample
 from deepvoice.errors import AudioError, ConfigError, TextError
@@ -214,3 +215,12 @@ def test_samples_need_a_rate_and_files_have_one(aligner, spoken):
         deepvoice.align("take.wav", TEXT, sample_rate=16000, aligner=aligner)
     with pytest.raises(AudioError, match=r"missing\.wav"):
         deepvoice.align("missing.wav", TEXT, aligner=aligner)
+
+
+def test_a_ctm_has_six_columns_whatever_the_words_are(aligner):
+    speech = deepvoice.load().speak("The PBX rings.")
+    found = aligner.align(speech.samples, speech.sample_rate, "The PBX rings.")
+    assert "p b x" in [word.text for word in found.words]
+    rows = [line.split(" ") for line in ctm(found, "my take").splitlines()]
+    assert [(row[0], row[1], row[4]) for row in rows] == [("my_take", "1", w) for w in ("the", "p_b_x", "rings")]
+    assert all(len(row) == 6 for row in rows)
