@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who listens for word errors (default: whisper where faster-whisper is installed, else pocketsphinx)",
     )  # fmt: skip
     parser.add_argument("--model", metavar="NAME|DIR", help="whisper model, such as tiny.en or a folder")
+    parser.add_argument(
+        "--align", action="store_true",
+        help="let the aligner of the package listen too: words that it does not hear, goodness of pronunciation",
+    )  # fmt: skip
     parser.add_argument("--no-mos", action="store_true", help="do not predict mean opinion scores")
     parser.add_argument("--no-pictures", action="store_true", help="a page without spectrograms")
     add_speaking_arguments(parser, single=False)
@@ -52,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         out=arguments.out,
         recogniser=arguments.recogniser,
         model=arguments.model,
+        align=arguments.align,
         quality=not arguments.no_mos,
         pictures=not arguments.no_pictures,
         options=dict(speaking_options(arguments)),

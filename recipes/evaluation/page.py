@@ -89,6 +89,10 @@ def _row(row: Row, pictures: bool) -> str:
         facts.append(f"DistillMOS {row.ours.quality:.2f}" + _beside(row.theirs and row.theirs.quality, ".2f"))
     if row.ours.words:
         facts.append(f"{row.ours.errors} of {row.count} words wrong" + _beside(row.theirs and row.theirs.errors, "d"))
+    if row.ours.goodness is not None:
+        facts.append(f"goodness {row.ours.goodness:.2f}" + _beside(row.theirs and row.theirs.goodness, ".2f"))
+    if row.ours.unread:
+        facts.append(f'<span class="wrong">not heard by the aligner: {html.escape(", ".join(row.ours.unread))}</span>')
     if row.distance is not None:
         one = row.distance
         pitch = "" if one.f0 is None else f", F0 {one.f0:.1f} Hz"

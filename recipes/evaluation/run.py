@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepvoice.alignment import Aligner
 from deepvoice.audio.io import open_writer
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.evaluation import page
@@ -23,6 +24,7 @@ class Settings:
 
     out: folder of the page, the sounds and the pictures; None writes none of them
     recogniser, model: as `open_recogniser` takes them
+    align: let the aligner of the package say which words it does not hear
     quality: predict mean opinion scores (needs torch and distillmos)
     pictures: draw spectrograms (needs matplotlib)
     options: keywords of `Voice.speak`
@@ -32,6 +34,7 @@ class Settings:
     out: Path | None = None
     recogniser: str = "auto"
     model: str | None = None
+    align: bool = False
     quality: bool = True
     pictures: bool = True
     options: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +44,8 @@ class Settings:
 def evaluate(voice: "Voice", items: Sequence[Item], settings: Settings) -> dict[str, Any]:
     """Speak and score sentences; returns {"voice", "options", "figures", "rows"}, fit for JSON."""
     recogniser = open_recogniser(settings.recogniser, settings.model)
-    scorer = Scorer(voice, recogniser, _quality() if settings.quality else None)
+    aligner = Aligner.load() if settings.align else None
+    scorer = Scorer(voice, recogniser, predictor() if settings.quality else None, aligner)
     rows = []
     for number, example in enumerate(scorer.examples(items, settings.options), 1):
         rows.append(example.row)
@@ -65,7 +69,8 @@ def write_json(result: dict[str, Any], path: Path) -> None:
     temporary.replace(path)
 
 
-def _quality() -> Quality:
+def predictor() -> Quality:
+    """Return the predictor of opinion scores. Raises ConfigError when it is not installed."""
     try:
         return distill_mos()
     except (ImportError, OSError) as error:  # OSError: a torchaudio that was built for another torch

@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from deepvoice.alignment import Aligner
 from deepvoice.audio.mel import FloatArray
 from deepvoice.audio.resample import resample
-from deepvoice.errors import AudioError
+from deepvoice.errors import AudioError, TextError
 from deepvoice.recipes.evaluation.compare import Distance, compare
 from deepvoice.recipes.evaluation.listen import Recogniser, hear, word_errors, words_of
 from deepvoice.recipes.evaluation.measures import LongTermSpectrum, Signal, measure, silences_of
@@ -27,11 +28,18 @@ Quality = Callable[[FloatArray, int], float]  # samples and their rate -> predic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What a recogniser heard in a recording: the words, how many are wrong, and the predicted quality."""
+    """What was heard in a recording.
+
+    words, errors: of a recogniser, and how many are wrong; quality: predicted
+    unread: words of the text that the aligner does not hear; goodness: of pronunciation, as it judges, 0 at best; None
+        where it did not listen
+    """
 
     words: str = ""
     errors: int = 0
     quality: float | None = None
+    unread: tuple[str, ...] | None = None
+    goodness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +77,16 @@ class Example:
 class Scorer:
     """Holds what is needed to score sentences; `examples` speaks and scores one after another."""
 
-    def __init__(self, voice: "Voice", recogniser: Recogniser | None, quality: Quality | None) -> None:
-        """Prepare to score a voice; without a recogniser or a predictor of quality those figures are left out."""
+    def __init__(
+        self,
+        voice: "Voice",
+        recogniser: Recogniser | None,
+        quality: Quality | None,
+        aligner: Aligner | None = None,
+    ) -> None:
+        """Prepare to score a voice; figures of a listener that is None are left out."""
         self._voice = voice
-        self._recogniser, self._quality = recogniser, quality
+        self._recogniser, self._quality, self._aligner = recogniser, quality, aligner
         self.spectrum = LongTermSpectrum(voice.sample_rate)
 
     def examples(self, items: Sequence[Item], options: dict[str, Any]) -> Iterator[Example]:
@@ -90,22 +104,37 @@ class Scorer:
         reference_T, rate, theirs, distance, path = None, 0, None, None, None
         if item.reference is not None:
             reference_T, rate = read_recording(item)
-            theirs = self._heard(reference_T, rate, words)
+            theirs = self._heard(reference_T, rate, words, item.text)
             distance, path = compare(speech.samples, speech.sample_rate, speech.phones, reference_T, rate)
         row = Row(
             item=item, seconds=speech.seconds, work=work, count=len(words),
-            ours=self._heard(speech.samples, speech.sample_rate, words),
+            ours=self._heard(speech.samples, speech.sample_rate, words, item.text),
             signal=measure(speech.samples, speech.sample_rate, silences_of(speech)),
             theirs=theirs, distance=distance,
         )  # fmt: skip
         return Example(row=row, speech=speech, reference_T=reference_T, reference_rate=rate, path=path)
 
-    def _heard(self, samples_T: FloatArray, rate: int, words: Sequence[str]) -> Heard:
-        quality = self._quality(samples_T, rate) if self._quality else None
+    def _heard(self, samples_T: FloatArray, rate: int, words: Sequence[str], text: str) -> Heard:
+        heard = Heard(quality=self._quality(samples_T, rate) if self._quality else None)
+        if self._aligner is not None:
+            unread, goodness = aligned(self._aligner, samples_T, rate, text)
+            heard = replace(heard, unread=unread, goodness=goodness)
         if self._recogniser is None:
-            return Heard(quality=quality)
+            return heard
         said = words_of(self._voice, hear(self._recogniser, samples_T, rate))
-        return Heard(words=" ".join(said), errors=edit_distance(said, words), quality=quality)
+        return replace(heard, words=" ".join(said), errors=edit_distance(said, words))
+
+
+def aligned(aligner: Aligner, samples_T: FloatArray, rate: int, text: str) -> tuple[tuple[str, ...], float | None]:
+    """Return the words of a text that an aligner does not hear, and the goodness of pronunciation of the others.
+
+    A recording that cannot be aligned has all words unread, and no goodness.
+    """
+    try:
+        found = aligner.align(samples_T, rate, text)
+    except (AudioError, TextError):
+        return tuple(text.split()), None
+    return tuple(word.text for word in found.unread), found.fit.mean
 
 
 def read_recording(item: Item) -> tuple[FloatArray, int]:
@@ -161,6 +190,11 @@ def summary(rows: Sequence[Row], spectrum: LongTermSpectrum, step: int, heard_by
         scores = [one.quality for one in heard if one is not None and one.quality is not None]
         if scores:
             found[f"{name}distillmos"] = float(np.mean(scores))
+        unread = [len(one.unread) for one in heard if one is not None and one.unread is not None]
+        if unread and len(unread) == len(rows):
+            found[f"{name}unread_words_percent"] = 100.0 * sum(unread) / max(1, sum(row.count for row in rows))
+            known = [one.goodness for one in heard if one is not None and one.goodness is not None]
+            found[f"{name}goodness"] = float(np.mean(known)) if known else None
     distances = [asdict(row.distance) for row in rows if row.distance is not None]
     if distances:
         columns = {key: [one[key] for one in distances if one[key] is not None] for key in distances[0]}

@@ -1,5 +1,6 @@
 """Evaluation of a voice: every measure beside something whose value is known."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import soundfile
 
 import deepvoice
+from deepvoice.alignment import Aligner
 from deepvoice.cli import main
 from deepvoice.errors import AudioError, ConfigError, TextError
 from deepvoice.recipes.evaluation import page
@@ -15,7 +17,7 @@ from deepvoice.recipes.evaluation.bursts import detector, inject, peaks
 from deepvoice.recipes.evaluation.compare import compare
 from deepvoice.recipes.evaluation.listen import open_recogniser, word_errors, words_of
 from deepvoice.recipes.evaluation.measures import LongTermSpectrum, measure, silences_of
-from deepvoice.recipes.evaluation.score import Scorer, summary, table
+from deepvoice.recipes.evaluation.score import Scorer, aligned, summary, table
 from deepvoice.recipes.evaluation.sentences import Item, read_items
 
 TEXT = "The ferry leaves at dawn, and nobody has seen the captain since Tuesday."
@@ -191,6 +193,25 @@ def test_rows_carry_what_was_heard(voice, tmp_path):
     text = (tmp_path / "index.html").read_text()
     assert "&lt;title&gt;" in text and "<p>Two cats.</p>" in text and "1 of 2 words wrong (recording 1)" in text
     assert "http" not in text
+
+
+def test_the_aligner_names_words_that_it_does_not_hear(heart, tmp_path):
+    voice = heart
+    said = voice.speak("He read the record of forty two years ago.")
+    said.save(tmp_path / "a.wav")
+    text = "He read the umbrella of forty two years ago."
+    scorer = Scorer(voice, None, None, Aligner.load())
+    (example,) = scorer.examples([Item(name="a", text=text, reference=tmp_path / "a.wav")], {})
+    ours, theirs = example.row.ours, example.row.theirs
+    assert "umbrella" in theirs.unread and "umbrella" not in ours.unread
+    assert theirs.goodness <= 0 and ours.goodness <= 0
+    figures = summary([example.row], scorer.spectrum, 6, None)
+    assert figures["reference_unread_words_percent"] > figures["unread_words_percent"]
+    assert figures["goodness"] == ours.goodness and "unread_words_percent" in table(figures)
+    page.write_page(tmp_path, "t", figures, [dataclasses.replace(example.row, ours=theirs)], pictures=False)
+    assert "not heard by the aligner: umbrella" in (tmp_path / "index.html").read_text()
+    unread, goodness = aligned(Aligner.load(), np.zeros(240, np.float32), 24000, "Two cats.")
+    assert unread == ("Two", "cats.") and goodness is None
 
 
 def test_the_command(tiny_voice, tmp_path, capsys):
