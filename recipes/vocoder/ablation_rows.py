@@ -44,7 +44,8 @@ def _plain(**changes: Any) -> dict[str, Any]:
 
 
 _PAPER = _plain(bunch=1, harmonics=0, dilations=_PAPER_CYCLE * 2, head=256, history=2, head_history=1)
-_LITE = {"skip": 64, "head": 32, "history": 24}
+_LITE = {"bunch": 10, "dilations": (*_OWN_CYCLE, 1, 2), "skip": 64, "head": 32, "history": 24}
+_DEEP = {"dilations": _OWN_CYCLE * 2}
 
 ROWS: dict[str, Row] = {
     "heart": _row("the shipped configuration"),
@@ -91,10 +92,9 @@ ROWS: dict[str, Row] = {
     "bias-5-taps": _row("5 taps", bias_kernel=5),
     "bias-gru": Row(what="a GRU in both directions from spectrum to biases", bias="gru"),
     "bias-qrnn": Row(what="two QRNN layers in both directions (the paper's)", bias="qrnn"),
-    "lite-12": _row("", bunch=12, dilations=(*_OWN_CYCLE, 1, 2), **{**_LITE, "skip": 128}),
-    "lite-10": _row("", bunch=10, dilations=(*_OWN_CYCLE, 1, 2), **_LITE),
-    "lite-8": _row("", bunch=8, residual=32, **_LITE),
-    "lite-8-wide": _row("", bunch=8, dilations=_OWN_CYCLE, **_LITE),
-    "lite-12-deep": _row("", bunch=12, dilations=(*_OWN_CYCLE, 1, 2, 4, 8), **_LITE),
-    "lite-15": _row("", bunch=15, **_LITE),
+    "lite": _row("the shipped configuration of heart-lite", **_LITE),
+    "lite-8": _row("lite: bunch 8, 32 residual channels, 12 layers", **{**_LITE, "bunch": 8, "residual": 32, **_DEEP}),
+    "lite-8-wide": _row("lite: bunch 8, 6 layers", **{**_LITE, "bunch": 8, "dilations": _OWN_CYCLE}),
+    "lite-12": _row("lite: bunch 12, 128 skip channels", **{**_LITE, "bunch": 12, "skip": 128}),
+    "lite-15": _row("lite: bunch 15, 12 layers", **{**_LITE, "bunch": 15, **_DEEP}),
 }  # fmt: skip

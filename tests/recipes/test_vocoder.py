@@ -1,6 +1,7 @@
 """The vocoder's recipes on made-up speech: a few optimiser steps of each, predicted spectra, evaluation."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from deepvoice.configs import ConditionerConfig, VocoderConfig
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.features import FeatureCache, build_cache
 from deepvoice.recipes.common.train_loop import TrainOptions
-from deepvoice.recipes.vocoder import evaluate, quantise, train, train_conditioner
+from deepvoice.recipes.vocoder import ablation, evaluate, profile, quantise, thin, train, train_conditioner
+from deepvoice.recipes.vocoder.ablation_rows import ROWS, Row
 from deepvoice.recipes.vocoder.data import SegmentSource, segment
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra, predict_corpus
 
@@ -129,3 +131,58 @@ def test_too_short_utterances_are_refused(manifest: Path, tmp_path: Path) -> Non
     training = train.VocoderTraining(vocoder=CONFIG, segment_frames=5000)
     with pytest.raises(ValueError, match="5000 frames"):
         train.run(manifest, training, options(tmp_path, 1))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_the_ablation_can_be_built_and_spoken(name: str) -> None:
+    config = ROWS[name].config()
+    assert ablation.shape_of(config).layers == len(config.dilations)
+
+
+@pytest.mark.parametrize("bias", ["convolutions", "qrnn", "gru"])
+def test_a_row_of_the_ablation(
+    manifest: Path, tmp_path: Path, bias: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(ROWS, "tiny", Row(what="a small one", bias=bias))  # type: ignore[arg-type]
+    monkeypatch.setattr(Row, "config", lambda row: CONFIG)
+    out = tmp_path / "out"
+    arguments = ["--row", "tiny", "--out", str(out), "--seconds", "0.2", "--utterances", "1"]
+    monkeypatch.setattr(ablation, "mean_mos", lambda folder, scorer: 1.25)
+    assert ablation.main([str(manifest), *arguments]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert row["steps"] >= 1 and 0 < row["bits"] < 12 and row["mos_cool"] == 1.25
+    assert {path.name for path in (out / "tiny").iterdir()} == {"cool", "warm"}
+    assert ablation.main(["--speed", "--row", "tiny", "--out", str(out)]) == 0
+    table = capsys.readouterr().out
+    assert "| `tiny` | a small one |" in table and "| lite |" in table
+
+
+def test_a_scorer_prints_the_mean_last(tmp_path: Path) -> None:
+    script = tmp_path / "scorer.py"
+    script.write_text("import sys; print(sys.argv[1], 'has a mean of 3.5')")
+    assert ablation.mean_mos(tmp_path, f"{sys.executable} {script}") == 3.5
+
+
+def test_the_profile_of_a_step(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    training = train.VocoderTraining(vocoder=CONFIG, batch_size=2, segment_frames=12)
+    shares, speed, operations = profile.measure(manifest, training, 2, 5)
+    assert set(shares) == {"data", "forward", "backward", "optimiser"} and speed > 0 and "aten::" in operations
+
+
+def test_a_thinner_conditioner_keeps_the_layers_it_is_told(manifest: Path, tmp_path: Path) -> None:
+    deep = replace(CONFIG.conditioner, phone_layers=2, frame_dilations=(1, 2, 4))
+    alignments = manifest.parent / "alignments.jsonl"
+    run = train_conditioner.run(manifest, replace(CONFIG, conditioner=deep), options(tmp_path / "deep", 1), alignments)
+    path = tmp_path / "thin.pt"
+    thin.main([str(tmp_path / "deep" / "last.pt"), "--out", str(path), "--phone", "1", "--frame", "2", "0"])
+    found = load_checkpoint(path)
+    assert found["config"]["conditioner"]["frame_dilations"] == [1, 4]
+    assert found["config"]["conditioner"]["phone_layers"] == 1
+    for mine, theirs in [("phone_convs.0", "phone_convs.1"), ("frame_convs.1", "frame_convs.2")]:
+        name = next(key for key in found["ema"] if key.startswith(mine) and key.endswith("weight"))
+        assert (found["ema"][name] == run.ema[name.replace(mine, theirs)]).all()
+    small = replace(CONFIG, conditioner=replace(deep, phone_layers=1, frame_dilations=(1, 4)))
+    finish = replace(options(tmp_path / "thin", 1), warm_start=path)
+    train_conditioner.run(manifest, small, finish, alignments)
+    with pytest.raises(ValueError, match="has no layer 3"):
+        thin.thin(load_checkpoint(tmp_path / "deep" / "last.pt"), [0], [3])

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
 
 import deepvoice
+from deepvoice.alignment.aligner import Aligner
 from deepvoice.config import to_dict
 from deepvoice.configs import ConditionerConfig
 from deepvoice.errors import KernelUnavailableError, VoiceError
@@ -88,6 +90,20 @@ def test_a_calibration_makes_a_voice_that_speaks_in_int8(runs, tmp_path):
     (runs / "vocoder" / CALIBRATION).write_text(json.dumps({**calibration, "step": 2}))
     with pytest.raises(VoiceError, match="calibrate again"):
         packed(runs, tmp_path / "stale")
+
+
+def test_a_small_voice_has_eight_bits_and_no_segmentation(runs, tmp_path, tiny_voice):
+    shutil.rmtree(runs / "segmentation")
+    whole = sum(file.stat().st_size for file in tiny_voice.iterdir())
+    size = pack(
+        runs, tmp_path / "small", name="small", licence="Apache-2.0", provenance="made up", scores={},
+        synthesis=SynthesisDefaults(), small=True,
+    )  # fmt: skip
+    assert size < whole
+    assert "segmentation" not in read_manifest(tmp_path / "small").modules
+    assert len(deepvoice.load(tmp_path / "small").speak("Two cats.").samples) > 0
+    with pytest.raises(VoiceError, match="has no segmentation"):
+        Aligner.load(tmp_path / "small")
 
 
 def test_modules_that_do_not_fit_are_refused(runs, tmp_path):
