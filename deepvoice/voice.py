@@ -91,7 +91,7 @@ class SynthesisDefaults:
 
     seed: of the random numbers
     temperature_voiced, temperature_unvoiced: divide the logits of the vocoder in voiced and unvoiced frames
-    floor: probabilities below it are set to 0
+    floor: probabilities below it are set to 0; where all are below it, the likeliest level is drawn
     gap_seconds: silence between sentences, in addition to their own edges
     """
 
@@ -103,9 +103,9 @@ class SynthesisDefaults:
 
     def __post_init__(self) -> None:
         require_range("seed", self.seed, 0, 2**63 - 1)
-        require_range("temperature_voiced", self.temperature_voiced, 0.1, 2.0)
-        require_range("temperature_unvoiced", self.temperature_unvoiced, 0.1, 2.0)
-        require_range("floor", self.floor, 0.0, 0.003)  # 256 equal probabilities of 0.0039 must survive it
+        require_range("temperature_voiced", self.temperature_voiced, 0.01, 2.0)
+        require_range("temperature_unvoiced", self.temperature_unvoiced, 0.01, 2.0)
+        require_range("floor", self.floor, 0.0, 0.5)
         require_range("gap_seconds", self.gap_seconds, 0.0, 5.0)
 
 

@@ -2,8 +2,8 @@
 
     python -m deepvoice.recipes.voice.replace deepvoice/voices/heart segmentation runs/segmentation [--scores FILE.json]
 
-The run folder has the module's `last.pt` and its log. The module's own figures replace those in voice.json. The vocoder
-has two checkpoints and a calibration: pack the voice anew for it.
+The run folder has the module's `last.pt` and its log. The module's own figures replace those in voice.json. Of the
+vocoder the WaveNet and its calibration are replaced; the conditioner stays.
 """
 
 import argparse
@@ -13,14 +13,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
+from deepvoice.config import to_dict
 from deepvoice.errors import DeepVoiceError, VoiceError
+from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.common.checkpoint import load_checkpoint
-from deepvoice.recipes.voice.pack import MAX_BYTES, module_config, module_tensors, training_history
+from deepvoice.recipes.vocoder.quantise import CALIBRATION
+from deepvoice.recipes.voice.pack import MAX_BYTES, module_config, module_tensors, read_limits, training_history
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.voice import MODULES, TEXT, load_voice, read_manifest
 from deepvoice.voice_writer import write_manifest, write_module
 
-REPLACEABLE = tuple(module for module in MODULES if module != "vocoder")
+
+def checkpoint_states(folder: Path, module: str, run: Path) -> dict[str, dict[str, Any]]:
+    """Read the checkpoints that make up a module: of a run; the vocoder's conditioner from the voice itself."""
+    states = {module: load_checkpoint(run / "last.pt")}
+    if module == "vocoder":
+        states[module]["limits"] = read_limits(run / CALIBRATION, states[module]["step"])
+        voice = load_voice(folder.absolute())
+        kept = {
+            name.removeprefix(CONDITIONER): torch.from_numpy(np.array(value))
+            for name, value in voice.tensors[module].items()
+            if name.startswith(CONDITIONER)
+        }
+        states["conditioner"] = {"config": to_dict(voice.configs[module]), "ema": kept}
+    return states
 
 
 def replace_module(folder: Path, module: str, run: Path, scores: Any = None) -> int:
@@ -30,7 +49,7 @@ def replace_module(folder: Path, module: str, run: Path, scores: Any = None) -> 
     Raises VoiceError where the module does not fit the voice.
     """
     manifest = read_manifest(folder.absolute())
-    states = {module: load_checkpoint(run / "last.pt")}
+    states = checkpoint_states(folder, module, run)
     meta = states[module]["meta"]
     wanted = {"phones": phone_set_hash(), **({} if module in TEXT else {"features": manifest.features})}
     for key, value in wanted.items():
@@ -56,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("voice", type=Path, help="folder of the voice")
-    parser.add_argument("module", choices=REPLACEABLE)
+    parser.add_argument("module", choices=tuple(MODULES))
     parser.add_argument("run", type=Path, help="folder with last.pt")
     parser.add_argument("--scores", type=Path, metavar="FILE", help="the module's figures, JSON")
     arguments = parser.parse_args(argv)

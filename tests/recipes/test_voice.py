@@ -193,3 +193,22 @@ def test_one_module_is_replaced_and_the_others_stay(runs, tmp_path):
     torch.save(state | {"meta": META | {"phones": "0" * 16}}, run / "last.pt")
     with pytest.raises(VoiceError, match="was trained with phones 0000"):
         replace_module(voice, "duration", run)
+
+
+def test_the_wavenet_is_replaced_and_the_conditioner_stays(runs, tmp_path):
+    voice, run = tmp_path / "voice", runs / "vocoder"
+    packed(runs, voice)
+    before = load_voice(voice, ("vocoder",)).tensors["vocoder"]
+    state = torch.load(run / "last.pt", weights_only=True)
+    state["ema"] = {name: value + 1.0 for name, value in state["ema"].items()}
+    torch.save(state | {"step": 9}, run / "last.pt")
+    if (run / "calibration.json").is_file():
+        with pytest.raises(VoiceError, match="calibrate again"):
+            replace_module(voice, "vocoder", run)
+        (run / "calibration.json").unlink()
+    replace_module(voice, "vocoder", run)
+    after = load_voice(voice, ("vocoder",)).tensors["vocoder"]
+    conditioner = [name for name in after if name.startswith("conditioner.")]
+    assert conditioner and all(np.array_equal(after[name], before[name]) for name in conditioner)
+    assert all(np.allclose(after[name], value.numpy(), atol=1e-2) for name, value in state["ema"].items())
+    assert read_manifest(voice).training["vocoder"]["steps"] == 9
