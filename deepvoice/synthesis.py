@@ -6,7 +6,7 @@ vocoder's state between two pieces, so that a stream gives the same samples as t
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,7 @@ class Synthesizer:
         config, settings, vocoder = self.config, self.settings, self._vocoder
         f0_F, voiced_F = prosody.f0_F, prosody.voiced_F
         with using(self._backend):
-            mel_FM = vocoder.spectrum(plan.sequence, plan.durations_P, f0_F, voiced_F)
+            mel_FM = vocoder.spectrum(_quiet_end(plan.sequence), plan.durations_P, f0_F, voiced_F)
             hidden_FD = vocoder.hidden(mel_FM, f0_F, voiced_F)
 
         phase_E = phase_from_f0(f0_F, config.mel.hop, config.mel.sample_rate)
@@ -159,3 +159,13 @@ class Synthesizer:
             (made,) = self.generate([rendering.ask(frames)])
             yield rendering.take(made)
             frames = min(2 * frames, MOST_FRAMES)
+
+
+def _quiet_end(sequence: PhoneSequence) -> PhoneSequence:
+    """Return the sequence with a full stop for an exclamation mark: in how a silence sounds they do not differ.
+
+    Read speech has few exclamations (the corpus of `heart` one in 4,744 sentences), and a silence that a conditioner
+    hardly knows hisses: at -38 dBFS, where those of full stops and questions stay below -62.
+    """
+    symbols = (*sequence.symbols[:-1], "." if sequence.symbols[-1] == "!" else sequence.symbols[-1])
+    return replace(sequence, symbols=symbols)

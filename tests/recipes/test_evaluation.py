@@ -106,6 +106,12 @@ def test_the_signal_is_measured():
     assert found.edges == pytest.approx(20 * np.log10(max(abs(samples[0]), abs(samples[-1]))))
 
 
+@pytest.mark.parametrize("text", ["Help!", "Stop! The bridge is closed.", "Really? I had no idea!", "Who is there?"])
+def test_silences_are_silent_after_every_mark(heart, text):
+    spoken = heart.speak(text)
+    assert measure(spoken.samples, spoken.sample_rate, silences_of(spoken)).noise_floor < -60
+
+
 def test_the_silences_of_the_voice_are_silent(speech):
     found = measure(speech.samples, speech.sample_rate, silences_of(speech))
     assert found.noise_floor < -60 and found.offset < -60 and found.edges < -60
