@@ -26,7 +26,9 @@ def align(
     model: Segmentation, corpus: Corpus, utterances: Sequence[Utterance], settings: AlignmentSettings
 ) -> dict[str, IntArray]:
     """Return the frames of every symbol by utterance id."""
-    durations = durations_from_frames(model, corpus.cache, utterances, settings.pair_weight, settings.passes)
+    durations = durations_from_frames(
+        model, corpus.cache, utterances, settings.pair_weight, settings.passes, settings.least_frames
+    )
     settled = {}
     for utterance in utterances:
         silent_P, energy_F = utterance.bases_P < NUM_SILENCES, corpus.cache[utterance.id].energy_F

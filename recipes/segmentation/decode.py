@@ -69,12 +69,18 @@ def _frames_heard_again(model: Segmentation, mel_BFM: torch.Tensor) -> FloatArra
 
 
 def durations_from_frames(
-    model: Segmentation, cache: FeatureCache, utterances: Sequence[Utterance], pair_weight: float, passes: int = 1
+    model: Segmentation,
+    cache: FeatureCache,
+    utterances: Sequence[Utterance],
+    pair_weight: float,
+    passes: int = 1,
+    least: int = 1,
 ) -> dict[str, IntArray]:
     """Align by the phone of each frame, with the pairs deciding between near equals.
 
     pair_weight: weight of log p(pair) - log p(blank) at the step in which a boundary falls
     passes: 2 averages the phones of a second pass over the frames, one frame further
+    least: frames of a phone; where an utterance has too few for that, one
     Returns by utterance id the frames of each symbol, int64 [P]; phones have at least one, others may have none.
     """
     result = {}
@@ -83,22 +89,25 @@ def durations_from_frames(
         if passes == 2:
             frame_BFV = (frame_BFV + _frames_heard_again(model, batch.mel_BFM)) / 2
         scores = output.pair_scores(batch.left_BU, batch.right_BU).numpy()
-        (B, F, _), P = frame_BFV.shape, scores.shape[2]
-        class_BP, optional_BP = np.zeros((B, P), np.int64), np.zeros((B, P), bool)
+        gain_BFU = np.repeat(pair_weight * (scores[:, :, 1:] - scores[:, :, :1]), model.config.stack, axis=1)
         for b, utterance in enumerate(chosen):
-            symbols = len(utterance.bases_P)
-            class_BP[b, :symbols] = classes_of(utterance.bases_P)
-            optional_BP[b, :symbols] = np.isin(utterance.bases_P, _MAY_VANISH)
-        emission_BFP = np.take_along_axis(frame_BFV, np.repeat(class_BP[:, None], F, axis=1), axis=2)
-        entry_BFP = np.zeros_like(emission_BFP)
-        gain_BTU = pair_weight * (scores[:, :, 1:] - scores[:, :, :1])
-        entry_BFP[:, :, 1:] = np.repeat(gain_BTU, model.config.stack, axis=1)
-        frames_B = np.array([utterance.frames for utterance in chosen])
-        states_B = batch.pairs_B.numpy() + 1
-        paths = viterbi(emission_BFP, frames_B, states_B, optional_BP, entry_BFP)
-        for utterance, path_F in zip(chosen, paths, strict=True):
-            result[utterance.id] = np.bincount(path_F, minlength=len(utterance.bases_P)).astype(np.int64)
+            symbol_S = _states(utterance, least)
+            first_S = np.flatnonzero(np.diff(symbol_S, prepend=0))  # the states that a boundary leads to
+            emission_FS = frame_BFV[b][:, classes_of(utterance.bases_P)[symbol_S]]
+            entry_FS = np.zeros_like(emission_FS)
+            entry_FS[:, first_S] = gain_BFU[b][:, symbol_S[first_S] - 1]
+            optional_S = np.isin(utterance.bases_P[symbol_S], _MAY_VANISH)
+            frames, states = np.array([utterance.frames]), np.array([len(symbol_S)])
+            path_F = viterbi(emission_FS[None], frames, states, optional_S[None], entry_FS[None])[0]
+            result[utterance.id] = np.bincount(symbol_S[path_F], minlength=len(utterance.bases_P)).astype(np.int64)
     return result
+
+
+def _states(utterance: Utterance, least: int) -> IntArray:
+    """Return the symbol of each state of an utterance's line: a phone has as many as the frames that it needs."""
+    symbols = np.arange(len(utterance.bases_P))
+    counts = np.where(utterance.bases_P < NUM_SILENCES, 1, least)
+    return np.repeat(symbols, counts) if counts.sum() <= utterance.frames else symbols
 
 
 def spectral_flux(mel_FM: NDArray[np.float16]) -> FloatArray:

@@ -47,6 +47,7 @@ class AlignmentSettings:
 
     pair_weight: float = 0.5
     passes: int = 1
+    least_frames: int = 1
     edge_reach: int = 12
     edge_threshold: float = 0.25
     gap_frames: int = 0
@@ -55,6 +56,7 @@ class AlignmentSettings:
     def __post_init__(self) -> None:
         require_range("alignment.pair_weight", self.pair_weight, 0.0, 10.0)
         require_range("alignment.passes", self.passes, 1, 2)
+        require_range("alignment.least_frames", self.least_frames, 1, 20)
         require_range("alignment.edge_reach", self.edge_reach, 0, 200)
         require_range("alignment.edge_threshold", self.edge_threshold, 0.0, 1.0)
         require_range("alignment.gap_frames", self.gap_frames, 0, 200)

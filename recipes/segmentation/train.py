@@ -166,8 +166,9 @@ def align_by_frames(
     corpus: Corpus, utterances: Sequence[Utterance], checkpoint: Path, settings: AlignmentSettings, out: Path
 ) -> None:
     """Write the alignment of the training utterances that the next stage learns from."""
-    model = load_model(checkpoint)
-    durations = durations_from_frames(model, corpus.cache, utterances, settings.pair_weight, settings.passes)
+    durations = durations_from_frames(
+        load_model(checkpoint), corpus.cache, utterances, settings.pair_weight, settings.passes, settings.least_frames
+    )
     print(f"aligned {len(durations)} utterances by frames")
     write_alignments(durations, [u.id for u in utterances], out)
 

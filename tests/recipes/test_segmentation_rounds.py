@@ -6,7 +6,8 @@ import pytest
 pytest.importorskip("torch")
 
 from deepvoice.config import load_toml
-from deepvoice.recipes.segmentation.corpus import base_ids
+from deepvoice.recipes.segmentation.corpus import Utterance, base_ids
+from deepvoice.recipes.segmentation.decode import _states
 from deepvoice.recipes.segmentation.gaps import GapRule, share_gaps
 from deepvoice.recipes.segmentation.settings import Settings, TrainingSettings, default_config
 from deepvoice.recipes.segmentation.train import loss_of_frames, loss_of_pairs, plan_of
@@ -69,3 +70,9 @@ def test_the_settings_for_one_corpus_have_a_round_and_share_gaps():
     own = load_toml(Settings, default_config().with_name("own.toml"))
     assert own.training.rounds == 1 and own.alignment.gaps == RULE
     assert load_toml(Settings, default_config()).alignment.gaps.frames == 0
+
+
+def test_a_phone_has_as_many_states_as_the_frames_that_it_needs():
+    assert _states(Utterance("u", SYMBOLS, 14), 3).tolist() == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5]
+    assert _states(Utterance("u", SYMBOLS, 13), 3).tolist() == [0, 1, 2, 3, 4, 5]  # too short: one frame each
+    assert _states(Utterance("u", SYMBOLS, 130), 1).tolist() == [0, 1, 2, 3, 4, 5]
