@@ -49,7 +49,8 @@ def read_capitals(
     if not match or "initialism" in off:
         return None
     base, suffix = match[1] or match[3], "'s" if match[2] or match[3] else ""
-    if match[1] and not match[2] and base[-1] == "S" and base[:-1] in INITIALISMS and base not in INITIALISMS:
+    plural = base[-1] == "S" and base[:-1] in INITIALISMS and base not in INITIALISMS
+    if plural and match[1] and not match[2] and (shouted or len(base) > 3):  # CEOS; PRS is three letters, PRs two
         base, suffix = base[:-1], "'s"
     lower = base.lower()
     if base in ACRONYMS:

@@ -27,6 +27,7 @@ LETTERS: dict[str, Phones] = {
 _SIBILANTS = frozenset("S Z SH ZH CH JH".split())
 _CONTRACTIONS: dict[str, Phones] = {"'ll": ("AH0", "L"), "'re": ("ER0",), "'m": ("AH0", "M"), "n't": ("AH0", "N", "T")}
 _SUFFIXES: dict[str, Phones] = {"ness": ("N", "AH0", "S"), "less": ("L", "AH0", "S"), "ly": ("L", "IY0")}
+_NO_PREFIX = frozenset("until unless".split())
 _SPOKEN = frozenset("aeiouy")  # a word without one of these is spelled
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # "soooo", "yesss"
 _SILENT_E = re.compile("(?:(?<![aeiou])[aeiouy][bdfgklmnprstvz]|[cgvzsu])ing$")  # the stem most likely ends in e
@@ -119,10 +120,23 @@ class Pronouncer:
     def _look_up(self, key: str, depth: int = 0) -> Pronunciation | None:
         entry = self.lexicon.lookup(key)
         if entry:
-            return Pronunciation(entry.pronunciations[0], "supplement" if entry.supplement else "lexicon")
+            if entry.supplement:
+                return Pronunciation(entry.pronunciations[0], "supplement")
+            return Pronunciation(self._prefixed(key, entry.pronunciations[0]), "lexicon")
         if depth < 2 and len(key) >= 3:
             return self._derive(key, depth + 1)
         return None
+
+    def _prefixed(self, key: str, phones: Phones) -> Phones:
+        """Say the prefix un- with the light stress that sets it off; with none, as listed, it is heard as "in"."""
+        if (
+            phones[:2] == ("AH0", "N")
+            and key.startswith("un")
+            and key not in _NO_PREFIX
+            and self.lexicon.lookup(key[2:])
+        ):
+            return ("AH2", *phones[1:])
+        return phones
 
     def _shortened(self, key: str) -> Pronunciation | None:
         """Look up a word whose letters are drawn out ("sooo", "goood", "yesss") as it is usually written."""
@@ -213,7 +227,7 @@ class Pronouncer:
                 stems = [stem, stem[:-1] + "y"] if stem.endswith("i") else [stem]
                 return self._first(stems, partial(_suffix, stem=stem, ending=phones), depth)
         if key.startswith("un") and len(key) >= 7:
-            return self._append(key[2:], lambda p: ("AH0", "N", *p), depth)
+            return self._append(key[2:], lambda p: ("AH2", "N", *p), depth)
         return None
 
 

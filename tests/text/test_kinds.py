@@ -13,6 +13,7 @@ an 802.11ax router | an eight oh two dot eleven A X router
 It weighs 802.5 grams. | it weighs eight hundred two point five grams
 NaOH and HCl make NaCl. | N A O H and H C L make N A C L
 CaCO3, MgSO4 and KMnO4 | C A C O three M G S O four and K M N O four
+Two CEOS left PRS for PCs | two C E O's left P R S for P C's
 Fe2O3 in MacBooks and PCs | F E two O three in macbooks and P C's
 a 90+4' penalty | a ninety plus four minute penalty
 scored at 45+2' | scored at forty five plus two minutes

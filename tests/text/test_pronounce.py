@@ -45,7 +45,9 @@ def test_the_supplement(lexicon, word, phones):
         ("tiktoks", "T IH1 K T AA2 K S"),
         ("biryani's", "B IH2 R IY0 AA1 N IY0 Z"),
         ("jeddah'd", "JH EH1 D AH0 D"),
-        ("unfriendliness", "AH0 N F R EH1 N D L IY0 N AH0 S"),
+        ("unduly", "AH2 N D UW1 L IY0"),
+        ("until", "AH0 N T IH1 L"),
+        ("unfriendliness", "AH2 N F R EH1 N D L IY0 N AH0 S"),
     ],
 )
 def test_regular_endings(pronouncer, word, phones):
