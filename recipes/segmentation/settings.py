@@ -47,7 +47,7 @@ class AlignmentSettings:
 
     pair_weight: float = 0.5
     passes: int = 1
-    least_frames: int = 1
+    least_frames: int = 6
     edge_reach: int = 12
     edge_threshold: float = 0.25
     gap_frames: int = 0
