@@ -4,7 +4,9 @@
 
 Durations come from the speaking half, in whole frames, as the voice speaks them. They are compared with the alignments
 and, where the manifest of a teacher corpus is given, with the teacher's own durations. Phones before a silence are also
-counted apart: the teacher's token of such a phone reaches far into the silence, its sound does not.
+counted apart: the teacher's token of such a phone reaches far into the silence, its sound does not. So the teacher's
+durations are scored twice: as they are, and with the silence of pauses cut off the phones by the rule of the
+segmentation's evaluation.
 """
 
 import json
@@ -15,20 +17,34 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.audio.mel import MelSpec
 from deepvoice.config import from_dict
 from deepvoice.configs import DurationConfig
 from deepvoice.networks.duration import DurationNetwork
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.command import add_truth, markdown_table, scoring_parser
+from deepvoice.recipes.common.features import FeatureCache
 from deepvoice.recipes.common.sentences import Sentence, load
 from deepvoice.recipes.corpora.truth import read_truth
+from deepvoice.recipes.segmentation.evaluate import truth_spans
 from deepvoice.text.phones import NUM_SILENCES
+from deepvoice.text.sequence import PhoneSequence
 from deepvoice.voice import load_voice
 
 FRAME_MS = 5.0
 KINDS = ("phones", "last phones", "pauses", "edges")  # last: before a silence; edges: silences around the sentence
 Durations = NDArray[np.float64]  # [P] milliseconds
 Predictor = Callable[[Sentence], Durations]
+
+
+def spoken_ms(truth_P: Sequence[float], sequence: PhoneSequence, energy_F: NDArray[np.float32]) -> Durations:
+    """Return the teacher's durations in ms, [P], with the silence of pauses taken out of the phones.
+
+    truth_P: its own, ms; energy_F: log power of frames of 5 ms. What is cut off goes to a silence that follows.
+    """
+    low_P, high_P = truth_spans(truth_P, sequence.ids_P, sequence.word_of, energy_F)
+    starts_P, ends_P = np.append(0.0, high_P), np.append(low_P, float(np.sum(truth_P)))
+    return np.maximum(ends_P - starts_P, 0.0)
 
 
 def without_offsets(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> Predictor:
@@ -148,7 +164,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         truth = read_truth(arguments.truth)
         if not truth:
             raise FileNotFoundError(f"no truth/ beside {arguments.truth}; run deepvoice.recipes.corpora.truth first")
-        references["teacher's durations"] = {name: np.array(values["durations_ms"]) for name, values in truth.items()}
+        own = {name: np.array(values["durations_ms"]) for name, values in truth.items()}
+        named = {s.name: s.sequence for s in held_out if len(own.get(s.name, ())) == len(s.sequence.symbols)}
+        references["teacher's durations"] = {name: own[name] for name in named}
+        features = arguments.truth.parent / "features"
+        if features.is_dir():
+            cache = FeatureCache(features, MelSpec())
+            references["teacher's durations, pauses out"] = {
+                name: spoken_ms(own[name], sequence, cache[name].energy_F) for name, sequence in named.items()
+            }
+        else:
+            print(f"{features} is missing: without it pauses cannot be taken out of the teacher's phones\n")
         models["alignments themselves"] = lambda sentence: sentence.durations_P * FRAME_MS
     figures = {}
     for reference, targets in references.items():

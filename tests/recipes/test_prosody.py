@@ -155,7 +155,18 @@ def test_duration_recipe(data, tmp_path, capsys):
     for reference in ("alignments", "teacher's durations"):
         assert figures[reference]["duration model"]["phones"] < figures[reference]["mean per phone"]["phones"]
     assert figures["teacher's durations"]["alignments themselves"]["phones"] == 0.0
-    assert "| duration model |" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "| duration model |" in shown and "features is missing" in shown
+
+
+def test_the_silence_of_a_pause_is_no_part_of_the_phone_before_it():
+    sequence = from_manifest("sil S AA1 , M .", [-1, 0, 0, -1, 1, -1])
+    truth_ms = [50.0, 100.0, 300.0, 25.0, 100.0, 50.0]  # of AA1 200 ms are silence
+    energy_F = np.full(125, 0.0, np.float32)
+    energy_F[:10] = energy_F[50 - 10 : 95 - 10] = energy_F[115:] = -20.0  # the teacher lags its sound by 50 ms
+    spoken = duration_evaluate.spoken_ms(truth_ms, sequence, energy_F)
+    assert spoken.tolist() == pytest.approx([50, 100, 100, 225, 100, 50])
+    assert spoken.sum() == pytest.approx(sum(truth_ms))
 
 
 def test_f0_recipe(data, tmp_path, capsys):
