@@ -3,7 +3,7 @@
     python -m deepvoice.recipes.voice.replace deepvoice/voices/heart segmentation runs/segmentation [--scores FILE.json]
 
 The run folder has the module's `last.pt` and its log. The module's own figures replace those in voice.json. Of the
-vocoder the WaveNet and its calibration are replaced; the conditioner stays.
+vocoder the WaveNet and its calibration are replaced; the conditioner stays, unless `--conditioner` names a run of it.
 """
 
 import argparse
@@ -27,11 +27,14 @@ from deepvoice.voice import MODULES, TEXT, load_voice, read_manifest
 from deepvoice.voice_writer import write_manifest, write_module
 
 
-def checkpoint_states(folder: Path, module: str, run: Path) -> dict[str, dict[str, Any]]:
-    """Read the checkpoints that make up a module: of a run; the vocoder's conditioner from the voice itself."""
+def checkpoint_states(folder: Path, module: str, run: Path, conditioner: Path | None) -> dict[str, dict[str, Any]]:
+    """Read the checkpoints that make up a module; the vocoder's conditioner from its run or from the voice itself."""
     states = {module: load_checkpoint(run / "last.pt")}
     if module == "vocoder":
         states[module]["limits"] = read_limits(run / CALIBRATION, states[module]["step"])
+    if conditioner is not None:
+        states["conditioner"] = load_checkpoint(conditioner / "last.pt")
+    elif module == "vocoder":
         voice = load_voice(folder.absolute())
         kept = {
             name.removeprefix(CONDITIONER): torch.from_numpy(np.array(value))
@@ -42,25 +45,32 @@ def checkpoint_states(folder: Path, module: str, run: Path) -> dict[str, dict[st
     return states
 
 
-def replace_module(folder: Path, module: str, run: Path, scores: Any = None) -> int:
+def replace_module(folder: Path, module: str, run: Path, scores: Any = None, conditioner: Path | None = None) -> int:
     """Write one module of a voice and return the size of the folder in bytes.
 
     folder: of the voice, whose old module need not be readable; run: folder with last.pt, named as the module or not
+    conditioner: run folder of the vocoder's conditioner, where that is replaced too
     Raises VoiceError where the module does not fit the voice.
     """
     manifest = read_manifest(folder.absolute())
-    states = checkpoint_states(folder, module, run)
-    meta = states[module]["meta"]
+    if conditioner is not None and module != "vocoder":
+        raise VoiceError(f"a conditioner belongs to the vocoder; it cannot be put in with {module}")
+    states = checkpoint_states(folder, module, run, conditioner)
     wanted = {"phones": phone_set_hash(), **({} if module in TEXT else {"features": manifest.features})}
-    for key, value in wanted.items():
-        if meta.get(key) != value:
-            raise VoiceError(f"{run} was trained with {key} {meta.get(key)}, the voice has {value}; train it again")
+    runs = {module: run, **({} if conditioner is None else {"conditioner": conditioner})}
+    for name, path in runs.items():
+        meta = states[name]["meta"]
+        for key, value in wanted.items():
+            if meta.get(key) != value:
+                raise VoiceError(
+                    f"{path} was trained with {key} {meta.get(key)}, the voice has {value}; train it again"
+                )
     entry = write_module(folder, module, module_config(module, states), module_tensors(module, states))
-    history = training_history(run.parent, {run.name: states[module]})
+    history = {name: training_history(path.parent, {path.name: states[name]})[path.name] for name, path in runs.items()}
     changed = dataclasses.replace(
         manifest,
         modules={**manifest.modules, module: entry},
-        training={**manifest.training, module: history[run.name]},
+        training={**manifest.training, **history},
         scores=manifest.scores if scores is None else {**manifest.scores, module: scores},
     )
     write_manifest(folder, changed)
@@ -77,11 +87,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("voice", type=Path, help="folder of the voice")
     parser.add_argument("module", choices=tuple(MODULES))
     parser.add_argument("run", type=Path, help="folder with last.pt")
+    parser.add_argument("--conditioner", type=Path, metavar="RUN", help="of the vocoder: its run folder with last.pt")
     parser.add_argument("--scores", type=Path, metavar="FILE", help="the module's figures, JSON")
     arguments = parser.parse_args(argv)
     try:
         scores = json.loads(arguments.scores.read_text(encoding="utf-8")) if arguments.scores else None
-        size = replace_module(arguments.voice, arguments.module, arguments.run, scores)
+        size = replace_module(arguments.voice, arguments.module, arguments.run, scores, arguments.conditioner)
     except (DeepVoiceError, OSError) as error:
         print(f"error: {error}")
         return 1

@@ -212,3 +212,14 @@ def test_the_wavenet_is_replaced_and_the_conditioner_stays(runs, tmp_path):
     assert conditioner and all(np.array_equal(after[name], before[name]) for name in conditioner)
     assert all(np.allclose(after[name], value.numpy(), atol=1e-2) for name, value in state["ema"].items())
     assert read_manifest(voice).training["vocoder"]["steps"] == 9
+    state = torch.load(runs / "conditioner" / "last.pt", weights_only=True)
+    state["ema"] = {name: value - 1.0 for name, value in state["ema"].items()}
+    torch.save(state | {"step": 11}, runs / "conditioner" / "last.pt")
+    replace_module(voice, "vocoder", run, conditioner=runs / "conditioner")
+    both = load_voice(voice, ("vocoder",)).tensors["vocoder"]
+    assert all(
+        np.allclose(both["conditioner." + name], value.numpy(), atol=1e-2) for name, value in state["ema"].items()
+    )
+    assert read_manifest(voice).training["conditioner"]["steps"] == 11
+    with pytest.raises(VoiceError, match="belongs to the vocoder"):
+        replace_module(voice, "duration", runs / "duration", conditioner=runs / "conditioner")
