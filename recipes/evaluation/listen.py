@@ -46,9 +46,7 @@ class Whisper:
 
     def hear(self, samples_T: FloatArray) -> str:
         """Return the text of float32 samples at 16 kHz."""
-        segments, _ = self._model.transcribe(
-            samples_T, language="en", beam_size=5, condition_on_previous_text=False, without_timestamps=True
-        )
+        segments, _ = self._model.transcribe(samples_T, language="en", beam_size=5, condition_on_previous_text=False)
         return " ".join(segment.text for segment in segments)
 
 
