@@ -22,7 +22,7 @@ _BEGIN, _END = "\x01", "\x02"
 _FIRST = 256  # code points below are free for marks
 _LETTERS = 128  # a letter is one ASCII character
 ORDER = 6  # longer sequences read no better
-THRESHOLD = 1.2  # natural logarithm: what a gram must be worth over all training words to be kept
+THRESHOLD = 0.7  # natural logarithm: what a gram must be worth over all training words to be kept
 WEIGHT = 0.3  # of the log probability beside the network's; chosen on the dev words
 
 

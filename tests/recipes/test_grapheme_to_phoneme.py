@@ -113,6 +113,21 @@ def test_extra_words_join_training_unless_related_to_held_out_ones():
     assert [entry.word for entry in entries if entry.extra] == ["kattida"]
 
 
+def test_dev_words_may_join_training_but_test_words_never():
+    words = made_up_words()
+    splits = split_words(words)
+    assert set(splits.values()) == {"train", "dev", "test"}
+    (entries, units), (more, same) = build(words, min_count=1), build(words, min_count=1, with_dev=True)
+    assert units == same  # a run on the one can go on with the other
+    assert {entry.word: entry.split for entry in more} == {
+        word: "train" if split == "dev" else split for word, split in splits.items()
+    }
+    assert {entry.word for entry in more if entry.units} == {word for word, split in splits.items() if split != "test"}
+    assert [entry for entry in entries if splits[entry.word] != "dev"] == [
+        entry for entry in more if splits[entry.word] != "dev"
+    ]
+
+
 def test_edit_distance_and_score():
     assert edit_distance("kitten", "sitting") == 3
     assert edit_distance((), ("B",)) == 1
