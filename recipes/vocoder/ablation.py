@@ -209,7 +209,13 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
         fits = "lite" if speed >= LITE_SPEED else "heart" if speed >= HEART_SPEED else ""
         what = ROWS[name].what if name in ROWS else ""
         keys = ("steps", "audio_seconds", "bits", "distance_cool", "mos_cool", "mos_warm")
-        cells = [f"`{name}`", what, f"{row.get('values', 0) / 1000:.0f} k", f"{speed:.0f}" if speed else "", fits]
+        cells = [
+            f"`{name}`",
+            what,
+            f"{row['values'] / 1000:.0f} k" if "values" in row else "",
+            f"{speed:.0f}" if speed else "",
+            fits,
+        ]
         cells += [_cell(row.get(key)) for key in keys]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
