@@ -39,7 +39,7 @@ _REPLACED = {
 _BACKTICK = re.compile(r"(?<=[A-Za-z])`(?=[A-Za-z])")  # an apostrophe: don`t
 _EXPONENT = re.compile(r"\d[eE]$")  # before the minus of 3e−4
 _HYPHENATED = re.compile(rf"[^\W\d_]{{2}}[{MINUS}][^\W\d_]{{2}}")  # between two words it is a look-alike
-_AFTER_OPERAND = frozenset(")]}'\"’”%°²³")
+_AFTER_OPERAND = frozenset(")]}'\"’”%°²³-–—")  # or after a dash, which would swallow it
 _UNCHANGED = re.compile(r"[ -~\n]*")
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u034f\u180e\ufe0e\ufe0f")
 
@@ -226,11 +226,12 @@ class _Builder:
         """Return a mathematical minus as the sign of a number, as the word "minus", or as a hyphen that is listed."""
         text = self.text
         before, after = text[start - 1 : start], text[end : end + 2]
-        operand = before.isalnum() or before in _AFTER_OPERAND
+        said = next((piece[-1] for piece in reversed(self.pieces) if piece), "")  # "©" has become a word
+        operand = any(c.isalnum() or c in _AFTER_OPERAND for c in (before, said) if c)
         if _EXPONENT.search(text, max(0, start - 2), start):
             operand = False
         digit = after[1:] if after[:1] == "." or unicodedata.category(after[:1] or " ") == "Sc" else after[:1]
-        if digit.isdigit() and not (before and operand) and before not in ("-", "–", "—"):
+        if digit.isdigit() and not operand:
             return "-"
         if _HYPHENATED.match(text, max(0, start - 2), end + 2) or not self.options.reads("math"):
             self.seen.append((self.offset + start, self.offset + end, text[start:end], ""))

@@ -131,6 +131,7 @@ x = a + b => X equals A plus B
 3 − 5 = −2 => three minus five equals minus two
 x−−5 => x minus minus five
 -−0 => minus zero
+©−0 => copyright minus zero
 −x² => minus x squared
 (−x) => minus x
 −∞ => minus infinity
