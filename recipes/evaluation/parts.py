@@ -109,10 +109,10 @@ def rates(bench: Bench) -> dict[str, Any]:
 def pitches(bench: Bench) -> dict[str, Any]:
     """Predicted quality at other pitches, and how far it falls below that at pitch 0."""
     sentences = spread(bench.prompts, bench.small)
-    plain = [one.quality for one in _ours(bench, sentences, {}, "pitch 0")]
+    plain = _qualities(bench, sentences, 0.0)
     found: dict[str, Any] = {"sentences": len(sentences), "0": {"distillmos": asdict(mean_of(plain))}}
     for pitch in PITCHES:
-        scores = [one.quality for one in _ours(bench, sentences, {"pitch": pitch}, f"pitch {pitch:+g}")]
+        scores = _qualities(bench, sentences, pitch)
         fall = mean_of([a - b for a, b in zip(plain, scores, strict=True)])
         found[f"{pitch:+g}"] = {"distillmos": asdict(mean_of(scores)), "fall": asdict(fall)}
     return found
@@ -161,6 +161,11 @@ def spread(sentences: Sequence[str], count: int) -> list[str]:
 def _all(bench: Bench) -> Iterator[str]:
     yield from bench.varied
     yield from bench.filler
+
+
+def _qualities(bench: Bench, sentences: Sequence[str], pitch: float) -> list[float]:
+    speeches = bench.voice.speak_many(progress(sentences, f"pitch {pitch:+g}"), pitch=pitch)
+    return [bench.listener.quality(speech.samples, speech.sample_rate) for speech in speeches]
 
 
 def _ours(bench: Bench, sentences: Sequence[str], options: dict[str, float], name: str) -> Iterator[Scored]:
