@@ -63,7 +63,7 @@ def test_a_session(tiny_voice):
         "299-deepvoice with the voice tiny", "299 OK LOADED SUCCESSFULLY",
         "207 OK RECEIVING AUDIO SETTINGS", "203 OK AUDIO INITIALIZED",
         "207 OK RECEIVING LOGLEVEL SETTINGS", "203 OK LOG LEVEL SET",
-        "200-heart\ten-US\tnone", "200 OK VOICE LIST SENT",
+        "200-heart\ten-US\tnone", "200-heart-lite\ten-US\tnone", "200 OK VOICE LIST SENT",
         "203 OK RECEIVING SETTINGS", "203 OK SETTINGS RECEIVED",
         "202 OK RECEIVING MESSAGE", "200 OK SPEAKING",
     ]  # fmt: skip

@@ -29,7 +29,8 @@ def test_package_data_is_installed():
     package = Path(deepvoice.__file__).parent
     assert (package / "py.typed").is_file()
     assert (package / "data" / "lexicon.bin").is_file()
-    assert (package / "voices" / "heart" / "voice.json").is_file()
+    for voice in ("heart", "heart-lite"):
+        assert (package / "voices" / voice / "voice.json").is_file()
 
 
 def test_the_version_is_one():
@@ -54,6 +55,7 @@ def test_wheel_contents():
         "server/static/page.html",
         "kernels/reference/wavenet.py",
         "voices/heart/voice.json",
+        "voices/heart-lite/voice.json",
     ):
         assert f"deepvoice/{name}" in files
     assert any(re.fullmatch(r"deepvoice/kernels/_cpu\..*(so|pyd)", name) for name in files)
