@@ -111,8 +111,9 @@ struct WaveNetPair {
   int64_t paired;              // main: steps that were done together
   int patience;                // turns of a wait after which main thinks the partner asleep
   void (*give_way)();          // lets other threads run
-  // The partner's own memory, as in WaveNetScratch; heads of steps in turn.
-  float *skip, *skip_code, *heads[2];
+  // Written by the partner alone, as in WaveNetScratch; heads of steps in turn.
+  float *cond, *skip, *skip_code, *heads[2];
+  float* partial;  // [layers][2 kPastColumns][2 residualP], past halves of two groups of steps
 };
 constexpr int64_t kPairDone = -1;
 

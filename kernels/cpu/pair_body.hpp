@@ -1,9 +1,9 @@
 // One stream on two threads, after the paper: the main thread goes through the layers and the
 // draws; its partner follows one layer behind, adds up the skip products and multiplies their sum
-// by the matrix of the bunch. (The paper's auxiliary thread also prepares past halves. Here several
-// steps share a pass over those weights, so that fetching the sums from another core's cache would
-// take longer than making them.) Each core's cache holds its own thread's weights. Included inside
-// the instruction set's namespace, after wavenet_body.hpp.
+// by the matrix of the bunch. Where dilations are long, the partner also prepares past halves, at
+// the beginning of a step, while the main thread draws and the first gates are not there yet. Each
+// core's cache holds its own thread's weights. Included inside the instruction set's namespace,
+// after wavenet_body.hpp.
 //
 // The main thread waits once a step, and not for long: when the partner seems asleep it does the
 // rest of the frame by itself, in memory that the partner never writes to, and asks again at the
@@ -46,15 +46,59 @@ static inline bool await_gate(const WaveNetPair& pair, int64_t order, int64_t ga
   return true;
 }
 
+// Whether the partner makes a layer's past halves: where their inputs are known a whole group of
+// steps before the group in which they are wanted, and groups do not cross the ends of frames.
+static inline bool is_far(const WaveNetModel& m, int l) {
+  return m.dilations[l] >= 2 * kPastColumns && m.hop / m.bunch % kPastColumns == 0;
+}
+
+// Where the past half of a far layer at step n lies.
+static inline float* far_half(const WaveNetModel& m, const WaveNetPair& pair, int l, int64_t n) {
+  const int64_t place = static_cast<int64_t>(l) * 2 * kPastColumns + n % (2 * kPastColumns);
+  return pair.partial + place * 2 * m.residualP;
+}
+
+// Makes, at step n, a share of the past halves of the next group of steps. The main thread does not
+// write to the slots that this reads until it is told that step n is done.
+static void far_halves(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetPair& pair,
+                       int64_t n) {
+  const int64_t share = n % kPastColumns, first = n - share + kPastColumns;
+  ptrdiff_t queue = 0;
+  int number = 0;  // of far layers
+  for (int l = 0; l < m.layers; ++l) {
+    const int d = m.dilations[l];
+    if (is_far(m, l) && number++ % kPastColumns == share) {
+      Columns c;
+      for (int i = 0; i < kPastColumns; ++i) {
+        const ptrdiff_t slot = queue + (first + i) % d * queue_width(m);
+        c.x[i] = reinterpret_cast<const float*>(s.queues + slot);
+        c.start[i] = pair.cond + static_cast<ptrdiff_t>(l) * 2 * m.residualP;
+        c.partial[i] = far_half(m, pair, l, first + i);
+      }
+      product(m.gate[l], c.operands(), kPastColumns, kFirst);
+    }
+    queue += static_cast<ptrdiff_t>(d) * queue_width(m);
+  }
+}
+
 static void assist(const WaveNetModel& m, const WaveNetScratch& s, const WaveNetRun& run,
                    WaveNetPair* pair, int64_t order) {
   WaveNetScratch own = s;
+  own.cond = pair->cond;
   own.skip = pair->skip;
   own.skip_code = pair->skip_code;
-  const int64_t halves = static_cast<int64_t>(2) * m.layers * m.residual;
+  const int64_t halves = static_cast<int64_t>(2) * m.layers * m.residual,
+                channels = halves + m.skip;
   const int64_t steps_a_frame = m.hop / m.bunch, end = run.frames * steps_a_frame;
+  int64_t loaded = -1;  // frame whose conditioning is in own.cond
   for (int64_t n = pair->first; n < end; ++n) {
-    copy(run.cond + n / steps_a_frame * (halves + m.skip) + halves, m.skip, own.skip);
+    const int64_t wanted = (n / kPastColumns + 1) * kPastColumns / steps_a_frame;
+    if (wanted < run.frames) {
+      if (loaded != wanted) load_conditioning(m, own, run.cond + wanted * channels);
+      loaded = wanted;
+      far_halves(m, s, *pair, n);
+    }
+    copy(run.cond + n / steps_a_frame * channels + halves, m.skip, own.skip);
     for (int i = m.skip; i < m.skipP; ++i) own.skip[i] = 0.0f;
     for (int l = 0; l < m.layers; ++l) {
       if (!await_gate(*pair, order, n * m.layers + l + 1)) return;
@@ -102,14 +146,43 @@ static inline bool await_partner(MainThread* t, int64_t steps) {
   return true;
 }
 
+// Asks for the past half of layer l at step n, which lies in the other core's cache.
+static inline void fetch_far_half(const WaveNetModel& m, const WaveNetPair& pair, int l,
+                                  int64_t n) {
+  if (l == m.layers || !is_far(m, l)) return;
+  const float* const from = far_half(m, pair, l, n);
+  for (int i = 0; i < 2 * m.residualP; i += kBlock) __builtin_prefetch(from + i);
+}
+
+// gate_layer for a far layer, with the partner's past half or, where that is null, with both taps.
+static void far_gate(const WaveNetModel& m, const WaveNetScratch& s, int l, ptrdiff_t slot,
+                     float* partial) {
+  Columns c;
+  c.x[0] = reinterpret_cast<const float*>(s.queues + slot);
+  c.x2[0] = s.stream_code;
+  c.start[0] = s.cond + static_cast<ptrdiff_t>(l) * 2 * m.residualP;
+  c.partial[0] = partial;
+  c.y[0] = s.gate;
+  product(m.gate[l], c.operands(), 1, partial == nullptr ? kWhole : kSecond);
+  finish_gate(m, s, l, slot, gated_code(m, s, l));
+}
+
 // Runs the trunk for one bunch, as `trunk` does. Returns the working memory whose `heads` hold it.
 static WaveNetScratch trunk_of_pair(const WaveNetModel& m, const WaveNetScratch& s, MainThread* t,
                                     int64_t n, const Step& step) {
+  const WaveNetPair& pair = *t->pair;
+  const bool prepared = t->paired && n >= pair.first + kPastColumns;
   input_layer(m, &s, 1);
   ptrdiff_t queue = 0;
   for (int l = 0; l < m.layers; ++l) {
     enter_layer(m, s, l);
-    gate_layer(m, &s, 1, l, l, queue, step);
+    if (prepared) fetch_far_half(m, pair, l + 1, n);
+    if (is_far(m, l)) {
+      const ptrdiff_t slot = queue + static_cast<ptrdiff_t>(step.slots[l]) * queue_width(m);
+      far_gate(m, s, l, slot, prepared ? far_half(m, pair, l, n) : nullptr);
+    } else {
+      gate_layer(m, &s, 1, l, l, queue, step);
+    }
     publish(&t->pair->gated, n * m.layers + l + 1);
     if (l + 1 < m.layers) residual_layer(m, &s, 1, l, l);
     queue += static_cast<ptrdiff_t>(m.dilations[l]) * queue_width(m);

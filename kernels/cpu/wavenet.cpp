@@ -322,15 +322,18 @@ int64_t WaveNet::run_paired(const WaveNetRun& run, int patience) {
   AlignedArray<float> memory(static_cast<size_t>(lay_out(m, nullptr, &counted, 1)));
   lay_out(m, memory.get(), &scratch, 1);
   const size_t skip = static_cast<size_t>(m.skipP), heads = static_cast<size_t>(m.bunch * m.headP);
-  AlignedArray<float> partners(2 * skip + 2 * heads);
+  const size_t halves = static_cast<size_t>(2 * m.layers * m.residualP);
+  AlignedArray<float> partners(3 * skip + 2 * heads + (1 + 2 * kPastColumns) * halves);
   WaveNetPair pair{};
   pair.order = 1;
   pair.patience = patience;
   pair.give_way = [] { std::this_thread::yield(); };
-  pair.skip = partners.get();
+  pair.cond = partners.get();
+  pair.skip = pair.cond + halves + skip;
   pair.skip_code = pair.skip + skip;
   pair.heads[0] = pair.skip_code + skip;
   pair.heads[1] = pair.heads[0] + heads;
+  pair.partial = pair.heads[1] + heads;
   std::thread partner([&] {
     const FlushDenormals flush;
     functions.wavenet_partner(m, scratch, run, &pair);
