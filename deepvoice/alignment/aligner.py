@@ -1,6 +1,6 @@
 """Recordings and texts to alignments: the whole way in one screen."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ from deepvoice.alignment.describe import describe
 from deepvoice.alignment.graph import compose
 from deepvoice.alignment.long import align_pieces
 from deepvoice.alignment.result import Alignment
-from deepvoice.alignment.scores import FRAME_SECONDS, SPEC, Sound, analyse, class_scores, run_network
+from deepvoice.alignment.scores import FRAME_SECONDS, SPEC, Network, Sound, analyse, class_scores, run_network
 from deepvoice.alignment.settings import AlignerSettings
 from deepvoice.alignment.transcript import Transcript, read_transcript
 from deepvoice.audio.mel import FloatArray
@@ -39,7 +39,7 @@ class Aligner:
     def __init__(
         self,
         front_end: FrontEnd,
-        network: Callable[[FloatArray], SegmentationScores],
+        network: Network,
         stack: int,
         settings: AlignerSettings | None = None,
     ) -> None:

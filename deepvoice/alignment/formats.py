@@ -71,14 +71,16 @@ def json_text(alignment: Alignment, name: str) -> str:
 def ctm(alignment: Alignment, name: str) -> str:
     """Return a line for each word that was read: name, channel, start, length, word, confidence.
 
-    Columns are parted by spaces, so those in names, and in words that are spelled ("p b x"), become underscores.
+    Columns are parted by spaces, so those in names, and in words that are spelled ("p b x"), become underscores. Both
+    ends are rounded to milliseconds, not the length, so no word ends after the next one begins.
     """
-    return "".join(
-        f"{_joined(name) or 'recording'} 1 {word.start:.3f} {word.end - word.start:.3f} {_joined(word.text)} "
-        f"{word.confidence:.3f}\n"
-        for word in alignment.words
-        if word.read
-    )
+    lines = []
+    for word in alignment.words:
+        if word.read:
+            start, end = round(1000 * word.start), round(1000 * word.end)
+            times = f"{start / 1000:.3f} {(end - start) / 1000:.3f}"
+            lines.append(f"{_joined(name) or 'recording'} 1 {times} {_joined(word.text)} {word.confidence:.3f}\n")
+    return "".join(lines)
 
 
 def _joined(text: str) -> str:

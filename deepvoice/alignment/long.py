@@ -12,9 +12,9 @@ from deepvoice.alignment.decode import decode, place_boundaries
 from deepvoice.alignment.describe import conclude, describe
 from deepvoice.alignment.graph import compose
 from deepvoice.alignment.result import AlignedPhone, AlignedWord, Alignment
-from deepvoice.alignment.scores import FRAME_SECONDS, class_scores
+from deepvoice.alignment.scores import FRAME_SECONDS, Network, class_scores
 from deepvoice.alignment.settings import AlignerSettings
-from deepvoice.alignment.stream import LongScores, Network, read_scores
+from deepvoice.alignment.stream import LongScores, read_scores
 from deepvoice.alignment.transcript import Transcript
 from deepvoice.audio.mel import FloatArray
 from deepvoice.errors import AudioError

@@ -1,23 +1,30 @@
 """From a recording to what the decoder reads: spectrum, network, log scores of every class of sound."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from deepvoice.alignment.graph import FILLER_CLASS, GARBAGE_CLASS, NUM_CLASSES, SILENCE_CLASS
 from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
-from deepvoice.networks.segmentation import SegmentationScores
+from deepvoice.networks.segmentation import NO_LEVEL, SegmentationScores, level_of
 from deepvoice.text.phones import BASES, NUM_SILENCES
 
 SPEC = MelSpec()
 FRAME_SECONDS = SPEC.hop / SPEC.sample_rate
 _DITHER = 2e-5  # amplitude of the noise that the features of training have: digital silence has no spectrum
 CHUNK, CONTEXT = 6000, 200  # frames that the network reads at a time, and beside them
+FAINTER = 4.0  # nats (17 dB) that a piece may be below the recording's level: without it, noise in pauses seems speech
 _MARGIN = 4  # frames: more than half a window of the spectrum
 _PERIOD = 1 << 16  # samples after which the noise repeats
+
+
+class Network(Protocol):
+    """What reads a log-mel spectrum [F, M], F a multiple of its stack; least_level: see `networks.segmentation`."""
+
+    def __call__(self, mel_FM: FloatArray, least_level: float = NO_LEVEL) -> SegmentationScores:
+        """Return the readings."""
 
 
 class Sound(NamedTuple):
@@ -94,20 +101,18 @@ def _period() -> FloatArray:
     return (random * 2 - 1) * np.float32(_DITHER)
 
 
-def run_network(
-    network: Callable[[FloatArray], SegmentationScores], mel_FM: FloatArray, stack: int
-) -> SegmentationScores:
+def run_network(network: Network, mel_FM: FloatArray, stack: int) -> SegmentationScores:
     """Read a spectrum of any length, in pieces with context; frames beyond the last are silence."""
     F = len(mel_FM)
     quiet = np.full((-F % stack, mel_FM.shape[1]), np.log(SPEC.floor), np.float32)
     mel_FM = np.concatenate([mel_FM, quiet])
     if F <= CHUNK + 2 * CONTEXT:
         return network(mel_FM)
-    parts = []
+    parts, least = [], level_of(mel_FM) - FAINTER
     for start in range(0, len(mel_FM), CHUNK):
         past = min(start + CHUNK, len(mel_FM))
         first = max(0, start - CONTEXT)
-        found = network(mel_FM[first : min(past + CONTEXT, len(mel_FM))])
+        found = network(mel_FM[first : min(past + CONTEXT, len(mel_FM))], least)
         steps, frames = slice((start - first) // stack, (past - first) // stack), slice(start - first, past - first)
         parts.append((found.left_TV[steps], found.right_TV[steps], found.boundary_T[steps], found.frame_FV[frames]))
     left, right, boundary, frame = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

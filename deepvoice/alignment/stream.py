@@ -1,19 +1,18 @@
 """Features and scores of a recording of any length, piece by piece; what is kept of hours lies in a temporary file."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepvoice.alignment.scores import CHUNK, CONTEXT, SPEC, analyse_piece
+from deepvoice.alignment.scores import CHUNK, CONTEXT, FAINTER, SPEC, Network, analyse_piece
 from deepvoice.audio.mel import FloatArray, num_frames
-from deepvoice.networks.segmentation import SegmentationScores
+from deepvoice.networks.segmentation import NO_LEVEL, SegmentationScores, level_of
 
 _MARGIN = 4  # frames: more than half a window of the spectrum
-Network = Callable[[FloatArray], SegmentationScores]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ def _read(
     around = CONTEXT + _MARGIN
     held, first, done = np.zeros(0, np.float32), 0, 0  # samples, the frame they begin with, frames that are read
     source = iter(pieces)
-    ended = False
+    ended, level = False, NO_LEVEL  # level: of the loudest piece so far, as what follows is not known
     while not ended or done < first + num_frames(len(held), SPEC):
         while not ended and first + len(held) // SPEC.hop < done + CHUNK + around:
             piece = next(source, None)
@@ -99,7 +98,8 @@ def _read(
         start, end = max(first, done - CONTEXT), min(past + CONTEXT, frames)
         sound = analyse_piece(held, first, start, end)
         quiet = np.full((-(end - start) % stack, SPEC.bands), np.log(SPEC.floor), np.float32)
-        found = network(np.concatenate([sound.mel_FM, quiet]))
+        level = max(level, level_of(sound.mel_FM))
+        found = network(np.concatenate([sound.mel_FM, quiet]), level - FAINTER)
         steps = slice((done - start) // stack, -(-(past - start) // stack))
         chosen = slice(done - start, steps.stop * stack)
         yield (

@@ -15,6 +15,8 @@ from deepvoice.text.phones import BASES
 
 SPREAD = 3.0  # of natural-log power around its mean, in speech
 _LOUD = 95  # percentile of the power of a recording that is its level
+_RANK, _BELOW = 20, 3.0  # the level is at most so many nats (13 dB) below the 20th loudest frame: most may be silent
+NO_LEVEL = float("-inf")  # where nothing else is known of the level of a recording than its own frames
 DEPTH = 16.0  # nats below the level (70 dB) at which spectra are cut: digital silence and faint noise look alike
 _SPEECH = 8.0  # nats below the level (35 dB) within which frames count as speech
 _PATIENCE = 200.0  # frames of speech (1 s) that weigh as much as the typical spectrum
@@ -34,32 +36,49 @@ class SegmentationScores:
     frame_FV: FloatArray
 
 
-def relative_spectrum(mel_FM: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+def level_of(mel_FM: FloatArray) -> float:
+    """Return the level of a recording, natural-log power: that of its loud frames, also where most are silent."""
+    return _level(_power(mel_FM))
+
+
+def _power(mel_FM: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.exp(np.minimum(mel_FM, np.float32(80.0))).sum(axis=1)), np.float32)
+
+
+def _level(power_F: FloatArray) -> float:
+    rank = min(_RANK, len(power_F))
+    return max(float(np.percentile(power_F, _LOUD)), float(np.partition(power_F, -rank)[-rank]) - _BELOW)
+
+
+def relative_spectrum(mel_FM: FloatArray, least_level: float = NO_LEVEL) -> tuple[FloatArray, FloatArray, int]:
     """Take the level out of a log-mel spectrum.
 
     mel_FM: float32 [F, bands], natural-log power
+    least_level: the level is not below it; of a part of a recording, for parts without speech
     Returns the spectrum relative to its level, cut 70 dB below it, float32 [F, bands]; its mean over frames of speech,
     float32 [bands]; and their number.
     """
     mel_FM = np.asarray(mel_FM, np.float32)
-    power_F = np.log(np.exp(np.minimum(mel_FM, np.float32(80.0))).sum(axis=1))
-    level = np.float32(np.percentile(power_F, _LOUD))
+    power_F = _power(mel_FM)
+    own = _level(power_F)
+    level = np.float32(max(own, least_level))
     relative_FM = np.maximum(mel_FM - level, np.float32(-DEPTH))
-    speech_F = power_F > level - np.float32(_SPEECH)
+    speech_F = power_F > level - np.float32(_SPEECH if own >= least_level else 0.0)  # without speech, noise is none
     count = int(speech_F.sum())
     mean_M = relative_FM[speech_F].mean(axis=0) if count else np.zeros(mel_FM.shape[1], np.float32)
     return relative_FM, mean_M, count
 
 
-def normalise(mel_FM: FloatArray, typical_M: FloatArray) -> FloatArray:
+def normalise(mel_FM: FloatArray, typical_M: FloatArray, least_level: float = NO_LEVEL) -> FloatArray:
     """Take level and channel out of a log-mel spectrum: what the network reads.
 
+    least_level: see `relative_spectrum`
     typical_M: mean spectrum of speech relative to its level; a recording's own mean takes its place as it gets longer
     Returns float32 [F, bands], about zero mean and unit spread in speech.
     """
     if not len(mel_FM):
         return np.zeros_like(mel_FM, np.float32)
-    relative_FM, mean_M, count = relative_spectrum(mel_FM)
+    relative_FM, mean_M, count = relative_spectrum(mel_FM, least_level)
     share = np.float32(count / (count + _PATIENCE))
     return (relative_FM - (share * mean_M + (1 - share) * typical_M)) * np.float32(1 / SPREAD)
 
@@ -89,8 +108,8 @@ class SegmentationNetwork:
             shapes |= {f"convs.{i}.weight": (C, C, config.kernel), f"convs.{i}.bias": (C,)}
         return shapes | dense_shapes("pair", 2 * V + 1, C) | dense_shapes("frame", config.stack * V, C)
 
-    def __call__(self, mel_FM: FloatArray) -> SegmentationScores:
-        """Read a log-mel spectrum, float32 [F, bands]; F must be a multiple of the stack.
+    def __call__(self, mel_FM: FloatArray, least_level: float = NO_LEVEL) -> SegmentationScores:
+        """Read a log-mel spectrum, float32 [F, bands]; F must be a multiple of the stack. least_level: see `normalise`.
 
         Scores depend on `config.reach` frames to either side, and on the level and the mean spectrum of the whole.
         """
@@ -98,7 +117,7 @@ class SegmentationNetwork:
         frames, bands = mel_FM.shape
         if frames % stack or bands != self.config.bands:
             raise ValueError(f"mel of shape {mel_FM.shape}; expected frames in {stack}s and {self.config.bands} bands")
-        x_TI = normalise(mel_FM, self._typical_M).reshape(frames // stack, stack * bands)
+        x_TI = normalise(mel_FM, self._typical_M, least_level).reshape(frames // stack, stack * bands)
         h_TC = kernels.conv1d(x_TI, *self._convs[0])
         for layer, (weight_OKI, bias_O) in enumerate(self._convs[1:]):
             h_TC += kernels.conv1d(np.maximum(h_TC, 0), weight_OKI, bias_O, dilation=self.config.dilation(layer))

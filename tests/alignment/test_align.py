@@ -1,5 +1,7 @@
 """Speech with known times is aligned: at any rate, of any length, and not when the text is another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -192,6 +194,21 @@ def test_a_long_recording_is_cut_and_put_together(aligner, spoken, monkeypatch):
         assert {phone.word for phone in pieces.phones[slice(*word.phones)]} == {index}
 
 
+@pytest.mark.parametrize(
+    ("seconds", "place", "noise"), [(30, 0.5, 0.0), (62, 0.0, 0.0), (62, 0.5, 1e-4), (62, 1.0, 1e-3)]
+)
+def test_a_pause_of_any_length_moves_words_and_changes_nothing_else(aligner, found, spoken, seconds, place, noise):
+    rate = spoken.sample_rate
+    word = int(place * len(found.words))  # the pause lies before this one
+    cut = len(spoken.samples) if place == 1 else int(rate * found.words[word].start) if place else 0
+    pause = np.random.default_rng(0).standard_normal(seconds * rate).astype(np.float32) * np.float32(noise)
+    apart = aligner.align(np.concatenate([spoken.samples[:cut], pause, spoken.samples[cut:]]), rate, TEXT)
+    moved = [w.start + (seconds if index >= word else 0) for index, w in enumerate(found.words)]
+    late = [abs(w.start - m) for w, m in zip(apart.words, moved, strict=True)]
+    assert np.mean(np.array(late) < 0.05) >= 0.9
+    assert len(apart.unread) <= len(found.unread) + 1 and apart.confidence > 0.8
+
+
 def test_scores_do_not_depend_on_how_a_recording_comes(aligner, spoken):
     samples = spoken.samples
     one = read_scores(aligner._network, aligner._stack, [samples])
@@ -224,3 +241,13 @@ def test_a_ctm_has_six_columns_whatever_the_words_are(aligner):
     rows = [line.split(" ") for line in ctm(found, "my take").splitlines()]
     assert [(row[0], row[1], row[4]) for row in rows] == [("my_take", "1", w) for w in ("the", "p_b_x", "rings")]
     assert all(len(row) == 6 for row in rows)
+
+
+def test_no_word_of_a_ctm_ends_after_the_next_begins(found):
+    rows = [line.split() for line in ctm(found, "take").splitlines()]
+    starts, ends = [round(1000 * float(r[2])) for r in rows], [round(1000 * (float(r[2]) + float(r[3]))) for r in rows]
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+    read = [word for word in found.words if word.read]
+    assert ends == [round(1000 * word.end) for word in read]
+    third = replace(found, words=tuple(replace(read[0], start=s, end=e) for s, e in ((0.1006, 0.2014), (0.2014, 0.3))))
+    assert [line.split()[2:4] for line in ctm(third, "take").splitlines()] == [["0.101", "0.100"], ["0.201", "0.099"]]
