@@ -159,8 +159,11 @@ class _Check:
 
 
 def usable(samples_T: NDArray[np.float32]) -> FloatArray:
-    """Return one channel of samples, float32 [T], from [T] or [T, channels]."""
-    samples = np.asarray(samples_T, np.float32)
+    """Return one channel of samples, float32 [T], from [T] or [T, channels]; raises AudioError for whole numbers."""
+    given = np.asarray(samples_T)
+    if given.dtype.kind in "iu" and given.size:
+        raise AudioError(f"the samples are {given.dtype}; expected floats in [-1, 1]: divide by their full scale")
+    samples = given.astype(np.float32, copy=False)
     if samples.ndim not in (1, 2):
         raise AudioError(f"the samples have the shape {samples.shape}; expected [T] or [T, channels]")
     return samples if samples.ndim == 1 else one_channel(samples)

@@ -105,6 +105,7 @@ def test_a_list_of_words_is_a_text(aligner):
         (np.zeros(24000, np.float32), "silent"),
         (np.full(24000, np.nan, np.float32), "not numbers"),
         (np.zeros((2, 3, 4), np.float32), "shape"),
+        (np.full(24000, 3000, np.int16), r"int16; expected floats in \[-1, 1\]"),
         (np.ones(1200, np.float32) * 0.1, "cannot hold"),
     ],
 )
