@@ -215,7 +215,7 @@ def _remarks(examined: Sequence[Examined]) -> Iterator[str]:
         if counts:
             shown = ", ".join(f"{count} with {value} {unit}".rstrip() for value, count in sorted(counts.items()))
             yield f"{name}: {shown}"
-    loud = sorted(m["loud"] for m in measured)
+    loud = sorted(found.measures["loud"] for found in examined if found.measures and not found.reasons)
     if len(loud) >= 10 and loud[-len(loud) // 20 - 1] - loud[len(loud) // 20] > 12:
         yield f"levels differ by {loud[-len(loud) // 20 - 1] - loud[len(loud) // 20]:.0f} dB between recordings"
     kept = sum(not found.reasons for found in examined)

@@ -11,7 +11,7 @@ import soundfile
 from deepvoice.commands.program import run
 from deepvoice.recipes.recordings.examine import Examined, Limits
 from deepvoice.recipes.recordings.measure import bandwidth, clipped_share, fingerprint, levels
-from deepvoice.recipes.recordings.prepare import JOURNAL, _judge_texts, prepare
+from deepvoice.recipes.recordings.prepare import JOURNAL, _judge_texts, _remarks, prepare
 
 TEXT = "We are late today."
 
@@ -271,6 +271,18 @@ def test_a_text_that_is_not_said_is_refused_among_texts_that_are():
     strange = [*(heard(0.01) for _ in range(9)), heard(0.9)]
     assert any("notes only" in remark for remark in _judge_texts(strange, Limits()))
     assert not [found for found in strange if found.reasons] and strange[0].notes
+
+
+def test_levels_are_those_of_recordings_that_are_used():
+    def recording(loud, *reasons):
+        figures = {"rate": 24000, "channels": 1, "encoding": "WAV PCM_16", "loud": loud}
+        return Examined(id="", source="", place="", text="", reasons=[*reasons], notes=[], measures=figures)
+
+    even = [recording(-20.0) for _ in range(18)]
+    refused = [recording(-120.0, "silent") for _ in range(6)]
+    assert not [remark for remark in _remarks([*even, *refused]) if "dB" in remark]
+    uneven = list(_remarks([*even, *(recording(-40.0) for _ in range(6))]))
+    assert uneven[-1] == "levels differ by 20 dB between recordings"
 
 
 def test_measures_of_known_sounds(speech):
