@@ -46,7 +46,7 @@ def align(
             raise ConfigError(
                 f"sample_rate is {sample_rate} for the file {recording}; leave it out, a file has its own"
             )
-        return aligner.align_file(Path(recording), text if isinstance(text, str) else " ".join(text), lexicon=lexicon)
+        return aligner.align_file(Path(recording), text, lexicon=lexicon)
     if sample_rate is None:
         raise ConfigError("samples without sample_rate; expected their rate in Hz, such as sample_rate=24000")
     return aligner.align(recording, sample_rate, text, lexicon=lexicon)

@@ -20,7 +20,7 @@ from deepvoice.alignment.transcript import Transcript, read_transcript
 from deepvoice.audio.mel import FloatArray
 from deepvoice.audio.reading import one_channel, open_recording
 from deepvoice.audio.resample import Resampler
-from deepvoice.errors import AudioError
+from deepvoice.errors import AudioError, TextError
 from deepvoice.networks.segmentation import SegmentationNetwork, SegmentationScores
 from deepvoice.pipeline import build_front_end
 from deepvoice.text.frontend import FrontEnd
@@ -81,7 +81,7 @@ class Aligner:
         samples_T = usable(samples_T)
         return self._align(sample_rate, iter([samples_T]), self.transcript(text, lexicon))
 
-    def align_file(self, path: Path, text: str, *, lexicon: UserLexicon | None = None) -> Alignment:
+    def align_file(self, path: Path, text: str | Sequence[str], *, lexicon: UserLexicon | None = None) -> Alignment:
         """Align a recording of any format and length; its memory does not grow with the recording.
 
         Raises AudioError and TextError as `align` does, and AudioError where the file cannot be read.
@@ -105,8 +105,11 @@ class Aligner:
         return replace(found, accepted=False, reasons=(check.reason, *found.reasons)) if check.reason else found
 
     def transcript(self, text: str | Sequence[str], lexicon: UserLexicon | None = None) -> Transcript:
-        """Read a text; raises TextError where nothing can be spoken."""
-        return read_transcript(self.front_end, text if isinstance(text, str) else " ".join(text), lexicon)
+        """Read a text, or its words; raises TextError where nothing can be spoken."""
+        words = [text] if isinstance(text, str) else text
+        if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+            raise TextError(f"the text is {str(text)[:80]!r} ({type(text).__name__}); expected a string, or its words")
+        return read_transcript(self.front_end, " ".join(words), lexicon)
 
     def scores(self, sound: Sound) -> SegmentationScores:
         """Return what the network reads in a recording."""

@@ -233,6 +233,11 @@ def test_samples_need_a_rate_and_files_have_one(aligner, spoken):
         deepvoice.align("take.wav", TEXT, sample_rate=16000, aligner=aligner)
     with pytest.raises(AudioError, match=r"missing\.wav"):
         deepvoice.align("missing.wav", TEXT, aligner=aligner)
+    for text in (5, ["a", 3], None):
+        with pytest.raises(TextError, match="expected a string, or its words"):
+            deepvoice.align("take.wav", text, aligner=aligner)
+        with pytest.raises(TextError, match="expected a string, or its words"):
+            deepvoice.align(spoken.samples, text, sample_rate=spoken.sample_rate, aligner=aligner)
 
 
 def test_a_ctm_has_six_columns_whatever_the_words_are(aligner):
