@@ -1,12 +1,14 @@
 """Starting the training of a recipe: in this process, among those that torchrun started, or in several new ones."""
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -25,13 +27,26 @@ def launch_of(arguments: argparse.Namespace) -> Launch:
     return Launch(**{name: getattr(arguments, name) for name in names})
 
 
+@contextlib.contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Let this thread take denormal numbers for 0, as training wants it, and leave it as it was.
+
+    What is computed afterwards in the same process must not depend on whether there was a training before it.
+    """
+    before = not np.float32(1e-40) * np.float32(1.0)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
 def train_here(start: Start, arguments: argparse.Namespace) -> int:
     """Train in this process, joined with the others of its run; returns the exit status."""
     launch = launch_of(arguments)
     if launch.threads is not None:
         torch.set_num_threads(launch.threads)
-    torch.set_flush_denormal(True)
-    with joined(launch.timeout, launch.device):
+    with flushed_denormals(), joined(launch.timeout, launch.device):
         return UNFINISHED if start(arguments, launch) is False else 0
 
 

@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     import torch
 
+    from deepvoice.recipes.common.launch import flushed_denormals
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("manifest", type=Path, help="manifest.jsonl of the recordings, from `deepvoice prepare`")
     parser.add_argument("--from", dest="voice", default="heart", metavar="VOICE", help="voice to begin from")
@@ -80,11 +82,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    torch.set_flush_denormal(True)
     places = Places(manifest=arguments.manifest, voice=arguments.voice, work=arguments.out, name=arguments.name)
     try:
         tuning = load_toml(Tuning, arguments.config) if arguments.config else Tuning()
-        finetune(places, tuning, arguments.again, arguments.last)
+        with flushed_denormals():
+            finetune(places, tuning, arguments.again, arguments.last)
     except (DeepVoiceError, ValueError, OSError) as error:
         print(f"error: {error}")
         return 1

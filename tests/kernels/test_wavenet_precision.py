@@ -78,9 +78,7 @@ def test_logits_match_the_reference(isa, make_weights, make_inputs, wavenet_name
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
-def test_instruction_sets_with_fused_multiply_add_agree_bit_for_bit(
-    make_weights, make_inputs, wavenet_name, precision
-):
+def test_instruction_sets_with_fused_multiply_add_agree_bit_for_bit(make_weights, make_inputs, wavenet_name, precision):
     """A voice says the same samples on every such machine, and on one with faster instructions for the precision."""
     weights = make_weights(wavenet_name, precision=precision)
     inputs = make_inputs(weights.shape, 3)

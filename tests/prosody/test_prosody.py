@@ -56,7 +56,9 @@ def test_rate_keeps_the_pitch(heart, plain, speed):
     for before, after in zip(plain, changed, strict=True):
         assert spoken_time(after) * speed == pytest.approx(spoken_time(before), rel=0.02)
         assert len(after.samples) * speed == pytest.approx(len(before.samples), rel=0.1)
-    assert median_pitch(changed) == pytest.approx(median_pitch(plain), rel=0.05)  # asked for equally; the tracker sees other frames
+    assert median_pitch(changed) == pytest.approx(
+        median_pitch(plain), rel=0.05
+    )  # asked for equally; the tracker sees other frames
 
 
 @pytest.mark.parametrize("semitones", [4.0, -4.0])
@@ -187,8 +189,15 @@ def test_other_questions_do_not(heart, text):
 @pytest.mark.parametrize(
     "text",
     [
-        "How far away is the museum?", "What had they eaten?", "When should I water the garden?", "Would you like tea or coffee?",
-        "The price has gone down.", "The meeting was useful.", "The roof could hold a garden.", "Stop the car!", "No.",
+        "How far away is the museum?",
+        "What had they eaten?",
+        "When should I water the garden?",
+        "Would you like tea or coffee?",
+        "The price has gone down.",
+        "The meeting was useful.",
+        "The roof could hold a garden.",
+        "Stop the car!",
+        "No.",
     ],
 )  # fmt: skip
 def test_what_is_no_yes_no_question_ends_below_its_median(heart, text):

@@ -18,6 +18,7 @@ from deepvoice.recipes.common.data import meta_of
 from deepvoice.recipes.common.distributed import pick_device
 from deepvoice.recipes.common.events import read_events
 from deepvoice.recipes.common.faults import DamagedCheckpointError, ForeignCheckpointError, NotFiniteError
+from deepvoice.recipes.common.launch import flushed_denormals
 from deepvoice.recipes.common.lock import FolderInUseError, locked
 from deepvoice.recipes.common.options import AUTO
 from deepvoice.recipes.common.origin import origin
@@ -368,3 +369,16 @@ def test_weights_of_another_module_are_refused(tmp_path: Path) -> None:
 def test_a_device_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(TrainingError, match=f"the device is '{name}'; expected cpu or cuda"):
         pick_device(name)
+
+
+def test_a_training_leaves_the_arithmetic_of_its_process_as_it_was():
+    tiny = np.float32(1e-40)
+    with flushed_denormals():
+        assert tiny * np.float32(1.0) == 0
+        with flushed_denormals():
+            assert tiny * np.float32(1.0) == 0
+        assert tiny * np.float32(1.0) == 0
+    assert tiny * np.float32(1.0) > 0
+    with pytest.raises(KeyError), flushed_denormals():
+        raise KeyError
+    assert tiny * np.float32(1.0) > 0
