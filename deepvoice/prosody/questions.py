@@ -20,7 +20,7 @@ from deepvoice.text.frontend import Sentence
 from deepvoice.text.phones import PAUSES, is_vowel, stress
 
 RISE = 6.0  # semitones of the end above the median of the sentence
-FALL = 1.2  # semitones of other ends below the median of the sentence, at least
+FALL = 1.8  # semitones of other ends below the median of the sentence, at least
 _MOST = 12.0  # semitones added at the end
 _PASSES = 4  # of a fall, since lowering the end of a short sentence lowers its median too
 _CURVE = 1.2  # exponent of the ramp: a little steeper at its end
