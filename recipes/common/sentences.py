@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.audio.io import replacing
 from deepvoice.audio.mel import MelSpec
 from deepvoice.recipes.common.data import meta_of, read_alignments, sequence_of, split
 from deepvoice.recipes.common.faults import DataError
@@ -110,10 +111,8 @@ def build(
 def save(sentences: Sequence[Sentence], path: Path) -> None:
     """Write sentences and the hashes of the features and phones they were made with, atomically."""
     meta = meta_of(MelSpec())
-    temporary = path.with_suffix(".part")
-    with temporary.open("wb") as handle:
+    with replacing(path) as temporary, temporary.open("wb") as handle:
         np.savez(handle, meta=np.array([f"{key}={value}" for key, value in sorted(meta.items())]), **_pack(sentences))
-    temporary.replace(path)
 
 
 def load(path: Path) -> list[Sentence]:

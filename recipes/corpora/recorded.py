@@ -13,6 +13,7 @@ import soundfile
 
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.progress import progress
+from deepvoice.recipes.common.shards import write_whole
 from deepvoice.recipes.corpora.labels import front_end, try_label
 from deepvoice.recipes.corpora.recordings import SAMPLE_RATE, FloatArray, TrimRule, read_audio, to_rate, with_margins
 from deepvoice.recipes.corpora.transcripts import Transcript, read_transcripts
@@ -98,9 +99,7 @@ def import_corpus(
 
 def write_manifest(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write manifest rows, atomically."""
-    temporary = path.with_suffix(".part")
-    temporary.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 
 def import_from_arguments(arguments: argparse.Namespace, metadata: Path, find: Callable[[Transcript], Path]) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from deepvoice.audio.mel import FloatArray
 from deepvoice.recipes.common.pitch import track_f0
+from deepvoice.recipes.common.shards import write_whole
 from deepvoice.recipes.evaluation.compare import spec_of, spectrum
 from deepvoice.recipes.evaluation.score import Example, Row, table
 
@@ -76,9 +77,7 @@ def write_page(folder: Path, title: str, figures: dict[str, Any], rows: Sequence
 </tbody></table></body></html>
 """
     path = folder / "index.html"
-    temporary = path.with_suffix(".part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, text.encode())
     return path
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from deepvoice.audio.io import replacing
 from deepvoice.audio.mel import FloatArray
 from deepvoice.errors import ConfigError
 from deepvoice.pipeline import Voice
@@ -47,9 +48,8 @@ class Recordings:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             made = np.clip(self._speaker()(text, speed=speed, seed=number), -1.0, 1.0)
-            temporary = path.with_suffix(".part")
-            soundfile.write(temporary, made, TEACHER_RATE, subtype="PCM_16", format="FLAC")
-            temporary.replace(path)
+            with replacing(path) as temporary:
+                soundfile.write(temporary, made, TEACHER_RATE, subtype="PCM_16", format="FLAC")
         samples, rate = soundfile.read(path, dtype="float32")
         if rate != TEACHER_RATE:
             raise ConfigError(f"{path} is at {rate} Hz; expected {TEACHER_RATE}: remove it, it is made again")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deepvoice.alignment import Aligner
 from deepvoice.audio.io import open_writer
 from deepvoice.errors import ConfigError
+from deepvoice.recipes.common.shards import write_whole
 from deepvoice.recipes.evaluation import page
 from deepvoice.recipes.evaluation.listen import open_recogniser
 from deepvoice.recipes.evaluation.score import Example, Quality, Row, Scorer, distill_mos, summary
@@ -64,9 +65,7 @@ def evaluate(voice: "Voice", items: Sequence[Item], settings: Settings) -> dict[
 
 def write_json(result: dict[str, Any], path: Path) -> None:
     """Write a result; the file is complete or absent."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def predictor() -> Quality:

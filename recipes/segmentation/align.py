@@ -14,6 +14,7 @@ from pathlib import Path
 from deepvoice.alignment.edges import settle_edges
 from deepvoice.config import load_toml
 from deepvoice.models.segmentation import Segmentation
+from deepvoice.recipes.common.shards import write_whole
 from deepvoice.recipes.segmentation.corpus import Corpus, IntArray, Utterance, open_corpus
 from deepvoice.recipes.segmentation.decode import durations_from_frames
 from deepvoice.recipes.segmentation.gaps import share_gaps
@@ -40,9 +41,7 @@ def align(
 def write_alignments(durations: dict[str, IntArray], order: Sequence[str], out: Path) -> None:
     """Write alignments in the order of the manifest, atomically."""
     rows = [json.dumps({"id": name, "durations": durations[name].tolist()}) for name in order if name in durations]
-    temporary = out.with_suffix(".part")
-    temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    temporary.replace(out)
+    write_whole(out, ("\n".join(rows) + "\n").encode())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
