@@ -6,8 +6,11 @@ contour it keeps its detail: a smooth curve in its place cost 0.1 of predicted M
 by 2, 4 or 6 semitones (50 questions: 3.89 without). Questions that begin with a question word, and those that offer a
 choice with "or", end like statements. How they end is measured by `deepvoice.recipes.evaluation.questions`.
 
-The tune of some short statements and questions with a question word falls early and stays flat, so that their end lies
-above their median; `lower_ending` brings such an end FALL semitones below it, by the same ramp downwards.
+The tune of some short statements and questions with a question word falls early and stays flat, so that their end
+lies above their median; `lower_ending` brings such an end FALL semitones below it, by the same ramp downwards. Many
+sentences creak at their end. A creak has no pitch and neither has a moment of voice inside it, so the end that falls is
+that of the voice before it. Voicing the creak instead makes deeper falls, but cost 0.16 of predicted MOS (124
+sentences: 3.98, 3.82; as it is done here 4.00).
 """
 
 import numpy as np
@@ -28,6 +31,7 @@ _PLATEAU = 0.7  # of the way from the nucleus to the end: from there on the pitc
 _SONORANTS = frozenset("L R M N NG W Y".split())
 _END = 5  # frames over which the end of a rise is measured
 _LONG_END = 20  # voiced frames over which that of a fall is
+_LASTING = 10  # frames that a voice lasts for its pitch to be heard; a shorter one at an end is part of a creak
 _QUESTION_WORDS = frozenset("who whom whose what which when where why how".split())
 _BEFORE_THEM = frozenset(
     "and but so or well now then okay oh hey please um uh yes no right "
@@ -61,20 +65,30 @@ def lower_ending(prosody: Prosody, sentence: Sentence, durations_P: NDArray[np.i
 
     durations_P: int64 [P] frames of every symbol
     """
-    voiced = np.flatnonzero(prosody.voiced_F)
-    if not len(voiced) or is_yes_no(sentence):
+    heard = np.flatnonzero(_lasting(prosody.voiced_F))
+    if not len(heard) or is_yes_no(sentence):
         return prosody
-    first, last = int(durations_P[: _nucleus(sentence)].sum()), int(voiced[-1])
+    nucleus, last = int(durations_P[: _nucleus(sentence)].sum()), int(heard[-1])
+    first = min(nucleus, int(heard[-2 * _LONG_END :][0]))  # earlier where most of the nucleus creaks
     if last <= first:
         return prosody
     ramp_F = _ramp(len(prosody.f0_F), first, last)
     for _ in range(_PASSES):
         level_F = 12.0 * np.log2(prosody.f0_F.astype(np.float64))
-        above = float(np.median(level_F[voiced[-_LONG_END:]]) - np.median(level_F[voiced])) + FALL
+        above = float(np.median(level_F[heard[-_LONG_END:]]) - np.median(level_F[heard])) + FALL
         if above <= 0.0:
             break
         prosody = shifted(prosody, -min(above, _MOST) * ramp_F)
     return prosody
+
+
+def _lasting(voiced_F: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the frames whose voice lasts long enough to have a pitch; all voiced ones where none does, bool [F]."""
+    edges = np.flatnonzero(np.diff(voiced_F, prepend=False, append=False))
+    lasting_F = np.zeros_like(voiced_F)
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        lasting_F[start:end] = end - start >= _LASTING
+    return lasting_F if lasting_F.any() else voiced_F
 
 
 def _ramp(frames: int, first: int, last: int) -> NDArray[np.float64]:

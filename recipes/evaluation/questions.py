@@ -1,6 +1,6 @@
 """How questions end: yes/no questions high, those with a question word and statements low.
 
-    python -m deepvoice.recipes.evaluation.questions [--voice NAME_OR_FOLDER] [--json FILE]
+    python -m deepvoice.recipes.evaluation.questions [--voice NAME_OR_FOLDER] [--seed N] [--json FILE]
 
 `questions.tsv` beside this file has 50 triples: a yes/no question, one with a question word, a statement. Pitch is
 tracked in the sound (WORLD's DIO), and compared with the contour that was asked for. Needs the [train] extra.
@@ -50,10 +50,10 @@ def requested(voice: "deepvoice.Voice", text: str) -> FloatArray:
     return out
 
 
-def ending(voice: "deepvoice.Voice", text: str) -> Ending:
-    """Speak a sentence and measure its pitch."""
+def ending(voice: "deepvoice.Voice", text: str, seed: int | None = None) -> Ending:
+    """Speak a sentence and measure its pitch; seed: of the vocoder's draws, None for the voice's own."""
     wanted_F = requested(voice, text)
-    speech = voice.speak(text)
+    speech = voice.speak(text, seed=seed)
     hop = round(speech.sample_rate * _HOP_SECONDS)
     frames = min(len(wanted_F), len(speech.samples) // hop)
     found_F, wanted_F = track_f0(speech.samples, speech.sample_rate, hop, frames), wanted_F[:frames]
@@ -74,9 +74,9 @@ def read_triples() -> list[tuple[str, str, str]]:
     return [(a, b, c) for a, b, c in (line.split("\t") for line in lines)]
 
 
-def evaluate(voice: "deepvoice.Voice", triples: list[tuple[str, str, str]]) -> dict[str, Any]:
+def evaluate(voice: "deepvoice.Voice", triples: list[tuple[str, str, str]], seed: int | None = None) -> dict[str, Any]:
     """Return shares in percent and mean rises in semitones."""
-    rows = [tuple(ending(voice, text) for text in triple) for triple in progress(triples, "questions")]
+    rows = [tuple(ending(voice, text, seed) for text in triple) for triple in progress(triples, "questions")]
     rise = np.array([yes_no.end - statement.end for yes_no, _, statement in rows])
     falls = {
         name: np.array([row[i].end - row[i].median for row in rows])
@@ -88,6 +88,7 @@ def evaluate(voice: "deepvoice.Voice", triples: list[tuple[str, str, str]]) -> d
         "yes_no_ends_3_semitones_above_statement_percent": float(100 * (rise >= 3).mean()),
         "rise_semitones_mean": float(rise.mean()),
         **{f"{name}_falls_percent": float(100 * (fall < 0).mean()) for name, fall in falls.items()},
+        **{f"{name}_fall_semitones_least": float(-fall.max()) for name, fall in falls.items()},
         "frames_within_a_tenth_of_the_contour_percent": 100 * followed / voiced,
     }
 
@@ -96,9 +97,10 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--voice")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the vocoder's draws; the voice's own by default")
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
-    result = evaluate(deepvoice.load(arguments.voice), read_triples())
+    result = evaluate(deepvoice.load(arguments.voice), read_triples(), arguments.seed)
     for name, value in result.items():
         print(f"{name.replace('_', ' ')}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
     if arguments.json:

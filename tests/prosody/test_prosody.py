@@ -193,6 +193,9 @@ def test_other_questions_do_not(heart, text):
         "What had they eaten?",
         "When should I water the garden?",
         "Would you like tea or coffee?",
+        "Where were the children?",  # ends in a creak with a moment of voice in it
+        "When did she sell the old house?",  # the last stressed vowel creaks
+        "How many people live in Berlin?",
         "The price has gone down.",
         "The meeting was useful.",
         "The roof could hold a garden.",
@@ -203,8 +206,11 @@ def test_other_questions_do_not(heart, text):
 def test_what_is_no_yes_no_question_ends_below_its_median(heart, text):
     stream = heart.stream(text)
     prosody = stream._prosody(stream._waiting[0])
-    semitones = 12 * np.log2(prosody.f0_F[prosody.voiced_F])
-    assert np.median(semitones[-20:]) <= np.median(semitones) - 0.5
+    edges = np.flatnonzero(np.diff(prosody.voiced_F, prepend=False, append=False))
+    spans = [slice(*edges[i : i + 2]) for i in range(0, len(edges), 2)]
+    heard = np.concatenate([prosody.f0_F[span] for span in spans if span.stop - span.start >= 10])
+    semitones = 12 * np.log2(heard)
+    assert np.median(semitones[-20:]) <= np.median(semitones) - 1.5
 
 
 def test_a_pitch_that_is_asked_for_at_the_end_is_kept(heart):
