@@ -25,7 +25,7 @@ from deepvoice.workers import exclusive, run_tasks
 
 JOURNAL, LOCK, RESULTS = ".deepvoice-align.jsonl", ".deepvoice-align.lock", "results.jsonl"
 ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
-_VERSION = 3  # of what is computed; another one aligns everything again
+_VERSION = 4  # of what is computed; another one aligns everything again
 _TOGETHER = 8  # recordings that a process aligns at a time
 
 

@@ -1,10 +1,12 @@
 """From a recording to what the decoder reads: spectrum, network, log scores of every class of sound."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepvoice.alignment.graph import FILLER_CLASS, GARBAGE_CLASS, NUM_CLASSES, SILENCE_CLASS
 from deepvoice.audio.mel import FloatArray, MelSpec, log_mel, num_frames
@@ -15,8 +17,9 @@ SPEC = MelSpec()
 FRAME_SECONDS = SPEC.hop / SPEC.sample_rate
 _DITHER = 2e-5  # amplitude of the noise that the features of training have: digital silence has no spectrum
 CHUNK, CONTEXT = 6000, 200  # frames that the network reads at a time, and beside them
-FAINTER = 4.0  # nats (17 dB) that a piece may be below the recording's level: without it, noise in pauses seems speech
-_MARGIN = 4  # frames: more than half a window of the spectrum
+_FAINTER = 2.0  # nats (9 dB) below the recording's level, under which a piece may be a pause: its noise is no speech
+_CLEAR = -0.9  # mean log probability of what seems to be phones; speech has -0.8 at 10 dB above noise, noise -1.6
+MARGIN = 4  # frames: more than half a window of the spectrum
 _PERIOD = 1 << 16  # samples after which the noise repeats
 
 
@@ -78,8 +81,8 @@ def analyse_piece(samples_T: FloatArray, begin: int, first: int, past: int) -> S
 
     The noise that is added depends on the place in the recording alone, so the pieces of a recording are the whole.
     """
-    start = max(begin, first - _MARGIN)
-    end = past + _MARGIN
+    start = max(begin, first - MARGIN)
+    end = past + MARGIN
     piece_T = np.zeros((end - start) * SPEC.hop, np.float32)
     given_T = samples_T[(start - begin) * SPEC.hop : (end - begin) * SPEC.hop]
     piece_T[: len(given_T)] = given_T
@@ -103,20 +106,54 @@ def _period() -> FloatArray:
 
 def run_network(network: Network, mel_FM: FloatArray, stack: int) -> SegmentationScores:
     """Read a spectrum of any length, in pieces with context; frames beyond the last are silence."""
+    if len(mel_FM) <= CHUNK + 2 * CONTEXT:
+        return network(_whole_steps(mel_FM, stack))
+    parts = list(read_pieces(network, mel_FM, stack, level_of(mel_FM)))
+    return SegmentationScores(
+        left_TV=np.concatenate([part.left_TV for part in parts]),
+        right_TV=np.concatenate([part.right_TV for part in parts]),
+        boundary_T=np.concatenate([part.boundary_T for part in parts]),
+        frame_FV=np.concatenate([part.frame_FV for part in parts]),
+    )
+
+
+def read_pieces(
+    network: Network, mel_FM: NDArray[np.floating], stack: int, level: float
+) -> Iterator[SegmentationScores]:
+    """Read a spectrum CHUNK frames after the other, each with CONTEXT beside it; frames beyond the last are silence.
+
+    level: of the loudest part of the recording
+    """
     F = len(mel_FM)
-    quiet = np.full((-F % stack, mel_FM.shape[1]), np.log(SPEC.floor), np.float32)
-    mel_FM = np.concatenate([mel_FM, quiet])
-    if F <= CHUNK + 2 * CONTEXT:
-        return network(mel_FM)
-    parts, least = [], level_of(mel_FM) - FAINTER
-    for start in range(0, len(mel_FM), CHUNK):
-        past = min(start + CHUNK, len(mel_FM))
-        first = max(0, start - CONTEXT)
-        found = network(mel_FM[first : min(past + CONTEXT, len(mel_FM))], least)
-        steps, frames = slice((start - first) // stack, (past - first) // stack), slice(start - first, past - first)
-        parts.append((found.left_TV[steps], found.right_TV[steps], found.boundary_T[steps], found.frame_FV[frames]))
-    left, right, boundary, frame = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return SegmentationScores(left_TV=left, right_TV=right, boundary_T=boundary, frame_FV=frame)
+    for start in range(0, F, CHUNK):
+        past = min(start + CHUNK, F)
+        first, end = max(0, start - CONTEXT), min(past + CONTEXT, F)
+        found = _read_piece(network, _whole_steps(np.asarray(mel_FM[first:end], np.float32), stack), level)
+        steps = slice((start - first) // stack, -(-(past - first) // stack))
+        yield SegmentationScores(
+            left_TV=found.left_TV[steps],
+            right_TV=found.right_TV[steps],
+            boundary_T=found.boundary_T[steps],
+            frame_FV=found.frame_FV[start - first : steps.stop * stack],
+        )
+
+
+def _read_piece(network: Network, mel_FM: FloatArray, level: float) -> SegmentationScores:
+    """Read a piece of a recording by its own level; a long pause by the recording's, beside which noise is silence.
+
+    A piece is a pause where it is faint and not clear at its own level, so a speaker who is farther away is none.
+    """
+    found = network(mel_FM)
+    if level_of(mel_FM) >= level - _FAINTER:
+        return found
+    phone_F = found.frame_FV.max(axis=1)[found.frame_FV.argmax(axis=1) >= NUM_SILENCES]
+    return found if len(phone_F) and phone_F.mean() >= _CLEAR else network(mel_FM, level)
+
+
+def _whole_steps(mel_FM: FloatArray, stack: int) -> FloatArray:
+    """Return a spectrum with silence up to the end of its last step."""
+    quiet = np.full((-len(mel_FM) % stack, mel_FM.shape[1]), np.log(SPEC.floor), np.float32)
+    return np.concatenate([mel_FM, quiet])
 
 
 def class_scores(scores: SegmentationScores, frames: int, weights: ScoreWeights | None = None) -> ClassScores:

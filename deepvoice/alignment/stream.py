@@ -3,16 +3,15 @@
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepvoice.alignment.scores import CHUNK, CONTEXT, FAINTER, SPEC, Network, analyse_piece
+from deepvoice.alignment.scores import CHUNK, MARGIN, SPEC, Network, Sound, analyse_piece, read_pieces
 from deepvoice.audio.mel import FloatArray, num_frames
 from deepvoice.networks.segmentation import NO_LEVEL, SegmentationScores, level_of
-
-_MARGIN = 4  # frames: more than half a window of the spectrum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,75 +41,71 @@ class LongScores:
 
 
 def read_scores(network: Network, stack: int, pieces: Iterable[FloatArray]) -> LongScores:
-    """Run the network over samples at 24 kHz that come in pieces; memory does not grow with the recording."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("energy", "class")}
-    files: dict[str, Any] = {name: _kept() for name in ("frame", "left", "right", "boundary")}
-    widths: dict[str, int] = {}
-    for scores, energy_F in _read(network, stack, pieces):
-        arrays = {
-            "frame": scores.frame_FV,
-            "left": scores.left_TV,
-            "right": scores.right_TV,
-            "boundary": scores.boundary_T[:, None],
-        }
-        for name, array in arrays.items():
-            widths[name] = array.shape[1]
-            files[name].write(np.maximum(array, np.float32(-6e4)).astype(np.float16).tobytes())
-        columns["energy"].append(energy_F)
-        columns["class"].append(scores.frame_FV[: len(energy_F)].argmax(axis=1))
-    maps = {}
-    for name, file in files.items():
-        file.flush()
-        maps[name] = np.memmap(file, np.float16, "r").reshape(-1, widths[name])
+    """Run the network over samples at 24 kHz that come in pieces; memory does not grow with the recording.
+
+    The spectrum of the whole comes first, for its level: beside it the noise of a silent beginning is no speech.
+    """
+    mel_FM, energy_F, level = _analyse(pieces)
+    columns = [_Column() for _ in range(4)]
+    class_: list[NDArray[np.int64]] = []
+    for scores in read_pieces(network, mel_FM, stack, level):
+        arrays = (scores.frame_FV, scores.left_TV, scores.right_TV, scores.boundary_T[:, None])
+        for column, array in zip(columns, arrays, strict=True):
+            column.write(array)
+        class_.append(scores.frame_FV.argmax(axis=1))
+    frame_FV, left_TV, right_TV, boundary_T1 = (column.array() for column in columns)
     return LongScores(
-        frame_FV=maps["frame"],
-        left_TV=maps["left"],
-        right_TV=maps["right"],
-        boundary_T=maps["boundary"][:, 0],
-        energy_F=np.concatenate(columns["energy"]),
-        class_F=np.concatenate(columns["class"]),
+        frame_FV=frame_FV,
+        left_TV=left_TV,
+        right_TV=right_TV,
+        boundary_T=boundary_T1[:, 0],
+        energy_F=energy_F,
+        class_F=np.concatenate(class_)[: len(energy_F)],
         stack=stack,
     )
 
 
-def _kept() -> Any:
-    """Return a file without a name, which ends with the array that is mapped from it."""
+class _Column:
+    """An array [N, width] that grows in a file without a name, which ends with the array that is mapped from it."""
+
+    def __init__(self) -> None:
+        self._file, self._width = _nameless(), 0
+
+    def write(self, rows_NW: FloatArray) -> None:
+        """Add rows, as float16."""
+        self._width = rows_NW.shape[1]
+        self._file.write(np.maximum(rows_NW, np.float32(-6e4)).astype(np.float16).tobytes())
+
+    def array(self) -> NDArray[np.float16]:
+        """Return all rows."""
+        self._file.flush()
+        return np.memmap(self._file, np.float16, "r").reshape(-1, self._width)
+
+
+def _nameless() -> BinaryIO:
     return tempfile.TemporaryFile()
 
 
-def _read(
-    network: Network, stack: int, pieces: Iterable[FloatArray]
-) -> Iterator[tuple[SegmentationScores, FloatArray]]:
-    """Yield the readings and the log power of CHUNK frames after the other; each is read with CONTEXT beside it."""
-    around = CONTEXT + _MARGIN
-    held, first, done = np.zeros(0, np.float32), 0, 0  # samples, the frame they begin with, frames that are read
-    source = iter(pieces)
-    ended, level = False, NO_LEVEL  # level: of the loudest piece so far, as what follows is not known
-    while not ended or done < first + num_frames(len(held), SPEC):
-        while not ended and first + len(held) // SPEC.hop < done + CHUNK + around:
-            piece = next(source, None)
-            ended = piece is None
-            held = held if piece is None else np.concatenate([held, piece])
-        frames = first + num_frames(len(held), SPEC)  # that there are
-        past = min(done + CHUNK, frames)
-        if past <= done:
-            break
-        start, end = max(first, done - CONTEXT), min(past + CONTEXT, frames)
-        sound = analyse_piece(held, first, start, end)
-        quiet = np.full((-(end - start) % stack, SPEC.bands), np.log(SPEC.floor), np.float32)
+def _analyse(pieces: Iterable[FloatArray]) -> tuple[NDArray[np.float16], FloatArray, float]:
+    """Return the log-mel spectrum of a recording, in a file, its log power, and the level of its loudest part."""
+    spectrum, energy, level = _Column(), [], NO_LEVEL
+    for sound in _sounds(pieces):
+        spectrum.write(sound.mel_FM)
+        energy.append(sound.energy_F)
         level = max(level, level_of(sound.mel_FM))
-        found = network(np.concatenate([sound.mel_FM, quiet]), level - FAINTER)
-        steps = slice((done - start) // stack, -(-(past - start) // stack))
-        chosen = slice(done - start, steps.stop * stack)
-        yield (
-            SegmentationScores(
-                left_TV=found.left_TV[steps],
-                right_TV=found.right_TV[steps],
-                boundary_T=found.boundary_T[steps],
-                frame_FV=found.frame_FV[chosen],
-            ),
-            sound.energy_F[done - start : past - start],
-        )
-        done = past
-        keep = max(first, done - around)
+    return spectrum.array(), np.concatenate(energy), level
+
+
+def _sounds(pieces: Iterable[FloatArray]) -> Iterator[Sound]:
+    """Yield the features of CHUNK frames after the other."""
+    held, first, done = np.zeros(0, np.float32), 0, 0  # samples, the frame they begin with, frames that are analysed
+    for piece in chain(pieces, (None,)):
+        if piece is not None:
+            held = np.concatenate([held, piece])
+        known = num_frames(len(held), SPEC) if piece is None else len(held) // SPEC.hop - MARGIN
+        while done + CHUNK <= first + known or (piece is None and done < first + known):
+            past = min(done + CHUNK, first + known)
+            yield analyse_piece(held, first, done, past)
+            done = past
+        keep = max(first, done - MARGIN)
         held, first = held[(keep - first) * SPEC.hop :], keep

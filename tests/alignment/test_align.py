@@ -196,8 +196,12 @@ def test_a_long_recording_is_cut_and_put_together(aligner, spoken, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "place", "noise"), [(30, 0.5, 0.0), (62, 0.0, 0.0), (62, 0.5, 1e-4), (62, 1.0, 1e-3)]
-)
+    ("seconds", "place", "noise"),
+    [
+        (30, 0.5, 0.0), (62, 0.0, 0.0), (62, 0.5, 1e-4), (62, 1.0, 1e-3), (110, 0.0, 0.0), (110, 0.0, 3e-3),
+        (110, 0.5, 1e-4), (110, 1.0, 3e-3),
+    ],
+)  # fmt: skip
 def test_a_pause_of_any_length_moves_words_and_changes_nothing_else(aligner, found, spoken, seconds, place, noise):
     rate = spoken.sample_rate
     word = int(place * len(found.words))  # the pause lies before this one
@@ -210,8 +214,21 @@ def test_a_pause_of_any_length_moves_words_and_changes_nothing_else(aligner, fou
     assert len(apart.unread) <= len(found.unread) + 1 and apart.confidence > 0.8
 
 
+def test_a_loud_noise_does_not_make_a_faint_voice_a_pause(aligner, spoken, found):
+    rate = spoken.sample_rate
+    applause = np.random.default_rng(0).standard_normal(5 * rate).astype(np.float32) * np.float32(0.2)
+    pause = np.zeros(60 * rate, np.float32)
+    parts = [0.02 * spoken.samples, pause, applause, pause, spoken.samples]
+    heard = aligner.align(np.concatenate(parts), rate, f"{TEXT} {TEXT}")
+    later = sum(map(len, parts[:-1])) / rate
+    moved = [w.start + late for late in (0, later) for w in found.words]
+    assert np.mean([abs(w.start - m) < 0.05 for w, m in zip(heard.words, moved, strict=True)]) >= 0.9
+    assert len(heard.unread) <= 2
+
+
 def test_scores_do_not_depend_on_how_a_recording_comes(aligner, spoken):
     samples = spoken.samples
+    samples = np.tile(samples, 6)  # more than what the network reads at a time
     one = read_scores(aligner._network, aligner._stack, [samples])
     many = read_scores(aligner._network, aligner._stack, np.array_split(samples, 17))
     assert np.array_equal(one.frame_FV, many.frame_FV)
