@@ -19,6 +19,7 @@ from deepvoice.config import from_dict, require_range
 
 CONFIDENCE = "confidence"  # where a voice whose aligner was adapted keeps its rule, among what it says of its training
 _WORST = -6.0  # a frame that fits worse says no more than this
+_LEAST_WORD, _LEAST_PHONE = 5, 3  # frames (25 ms, 15 ms a phone): no word of 4,500 that were read was shorter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,11 @@ def is_clear(emission_FC: FloatArray, inside_F: NDArray[np.bool_], rule: Confide
 def word_fit(goodness_N: FloatArray, frames_N: NDArray[np.int64]) -> tuple[float, float]:
     """Return what a word's confidence follows from: the mean goodness of its frames, and that of its worst phone."""
     return float(goodness_N @ frames_N) / float(frames_N.sum()), float(goodness_N.min())
+
+
+def is_brief(frames_N: NDArray[np.int64]) -> bool:
+    """Return whether a word with phones of so many frames was squeezed in: it is in the text, but was not read."""
+    return int(frames_N.sum()) < max(_LEAST_WORD, _LEAST_PHONE * len(frames_N))
 
 
 def word_confidence(fit: tuple[float, float], rule: ConfidenceRule) -> float:

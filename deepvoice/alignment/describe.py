@@ -10,6 +10,7 @@ from deepvoice.alignment.confidence import (
     ConfidenceRule,
     Fit,
     goodness,
+    is_brief,
     is_clear,
     mean_goodness,
     utterance_confidence,
@@ -122,7 +123,11 @@ def _symbol(transcript: Transcript, graph: Graph, state: int) -> str:
 def _words(
     transcript: Transcript, path: _Path, time_N1: NDArray[np.float64], rule: ConfidenceRule, clear: bool
 ) -> tuple[AlignedWord, ...]:
-    """Return the words; the segments of one are neighbours. clear: whether speech was heard at all."""
+    """Return the words; the segments of one are neighbours. clear: whether speech was heard at all.
+
+    A word that the text has and the recording has not may be left out by the path, or get a frame or two of its
+    neighbours: neither was read.
+    """
     found = []
     inside_N = (path.role_N == PHONE) | (path.role_N == SKIPPED)
     place_N = np.flatnonzero(inside_N)
@@ -130,7 +135,7 @@ def _words(
     for index, word in enumerate(transcript.words):
         chosen = place_N[first_W[index] : first_W[index + 1]]
         first, past = int(chosen[0]), int(chosen[-1]) + 1
-        skipped = path.role_N[first] == SKIPPED or not clear
+        skipped = path.role_N[first] == SKIPPED or is_brief(path.frames_N[first:past]) or not clear
         fit = word_fit(path.goodness_N[first:past], path.frames_N[first:past])
         sure = rule.skipped if skipped else word_confidence(fit, rule)
         found.append(

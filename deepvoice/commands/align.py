@@ -223,10 +223,11 @@ def _tell(
         print(f"and {len(bad) - _SHOWN} more: {out / RESULTS}", file=sys.stderr)
     count = {status: sum(o.status == status for o in outcomes) for status in (FAILED, REJECTED)}
     sound = sum(o.seconds for o in outcomes)
+    unread, words = sum(len(o.unread) for o in outcomes), sum(o.words for o in outcomes)
     print(
         f"{len(outcomes)} recordings ({sound / 60:.1f} min) -> {out} in {seconds:.0f} s"
         + (f"; {again} were done before" if again else "")
-        + f"; {count[REJECTED]} rejected, {count[FAILED]} failed"
+        + f"; {count[REJECTED]} rejected, {count[FAILED]} failed; {unread} of {words} words not read"
         + (f", {len(refused)} without a text or a recording" if refused else ""),
         file=sys.stderr,
     )
