@@ -89,6 +89,11 @@ SLASHED |= {"y/y": "year over year", "q/q": "quarter over quarter", "m/m": "mont
 _ABBREVIATIONS = frozenset(["st", "dr", *TITLES, *STREETS, *PLAIN, *_STATE_NAMES, *BOOKS])
 
 _BEFORE_NUMBER = re.compile(r"\.?\s?(?:\d|(?:[IVXLC]{2,6}|[VX]|[ivxl]{2,6})(?![A-Za-z]))")
+_ASKED = re.compile(
+    r"\b(?:oh|said|says?|saying|answer(?:ed|s|ing)|repl(?:ied|ies|ying)|shout(?:ed|s)|whisper(?:ed|s)|(?:yes|aye)\s(?:or|and)|"
+    r"(?:told|tells?)\s(?:me|you|him|her|us|them))[,:]?\s*[\"'\u201c\u2018]?$",
+    re.IGNORECASE,
+)
 _BEFORE_CAPITAL = re.compile(r"\.?\s+[A-Z]")
 _BEFORE_VERSE = re.compile(r"\.?\s\d{1,3}(?::\d|(?=[.,;)]|$))")
 _STOP_BEFORE_NAME = re.compile(r"\.\s+[A-Z0-9]")
@@ -128,6 +133,8 @@ def read_abbreviation(scanner: Scanner, word: str, end: int) -> bool:
     """Read the abbreviation at the position; False when the word is none here."""
     key, text = word.lower(), scanner.text
     if key not in _ABBREVIATIONS and (len(word) > 2 or not word.isupper()):
+        return False
+    if is_answer(word, text[max(0, scanner.position - 24) : scanner.position]):
         return False
     dot = text[end : end + 1] == "."
     reads = scanner.options.reads
@@ -171,6 +178,11 @@ def _in_place(scanner: Scanner, key: str, end: int) -> str:
     if key == "est" and not _BEFORE_YEAR.match(scanner.text, end):
         return "estimated"
     return "point" if key == "pt" and not _BEFORE_NUMBER.match(scanner.text, end) else ""
+
+
+def is_answer(word: str, before: str) -> bool:
+    """Tell whether "no." is the answer of "I said no. 5 people left.", which number 5 is not."""
+    return word == "no" and _ASKED.search(before) is not None
 
 
 def capital_stop(word: str, dot: bool) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from deepvoice.text.abbreviations import ABBREVIATED
+from deepvoice.text.abbreviations import ABBREVIATED, is_answer
 from deepvoice.text.markup import HEADING, STARTS
 from deepvoice.text.options import DEFAULT_OPTIONS, TextOptions
 from deepvoice.text.units import UNITS
@@ -245,6 +245,8 @@ def _stop_ends(token: str, following: str, previous: str, first: bool) -> bool:
     key = key.rpartition("/")[2] or key
     if _goes_on(token, key, following):
         return False
+    if is_answer(token, previous[-24:]):
+        return True
     starts_sentence = following.lower() in SENTENCE_STARTERS and following[0].isupper()
     if first and (token.isdigit() and len(token) <= 3):
         return False  # list number

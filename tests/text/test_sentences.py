@@ -24,6 +24,7 @@ def sentences(text):
         ("He works at Acme Inc. The pay is good.", 2),
         ("The U.S. Army came. It left the U.S. It is gone.", 3),
         ("See No. 5 and Fig. 3. No. He left.", 3),
+        ("I said no. 5 people left room no. 7.", 2),
         ('"What?" he said. "No!" She left.', 3),
         ("He waited... and waited... Then he left.", 2),
         ("He lives on Main St. She lives in St. Louis.", 2),
