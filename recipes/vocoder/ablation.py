@@ -42,7 +42,7 @@ from deepvoice.recipes.vocoder.ablation_bias import RecurrentBiasNet
 from deepvoice.recipes.vocoder.ablation_rows import ROWS, Row
 from deepvoice.recipes.vocoder.data import SegmentSource, usable
 from deepvoice.recipes.vocoder.evaluate import Sampling, predicted_mos, spectral_distance
-from deepvoice.recipes.vocoder.train import held_out_batches, loss_on
+from deepvoice.recipes.vocoder.objective import held_out_batches, loss_on
 
 _RATE, _BATCH, _FRAMES, _EMA = 2e-3, 8, 60, 0.995
 _WARMUP = 0.02  # share of the time in which the rate rises

@@ -28,8 +28,8 @@ from deepvoice.recipes.common.options import TrainOptions
 from deepvoice.recipes.common.step import Gradients
 from deepvoice.recipes.common.trainer import Trainer
 from deepvoice.recipes.vocoder.data import Batch, SegmentSource, usable
+from deepvoice.recipes.vocoder.objective import loss_on
 from deepvoice.recipes.vocoder.settings import VocoderTraining
-from deepvoice.recipes.vocoder.train import loss_on
 
 _WARM = 3  # steps before the clock starts
 

@@ -19,10 +19,7 @@ from torch import nn
 
 from deepvoice.audio.mel import log_mel
 from deepvoice.config import load_toml, to_dict
-from deepvoice.configs import VocoderConfig
-from deepvoice.models.losses import cross_entropy, output_entropy
-from deepvoice.models.share import uniform
-from deepvoice.models.vocoder import WaveNet, noisy_signals
+from deepvoice.models.vocoder import WaveNet
 from deepvoice.recipes.common.command import training_parser
 from deepvoice.recipes.common.data import meta_of, split
 from deepvoice.recipes.common.distributed import Ratios, from_first, measure, weighted
@@ -33,38 +30,14 @@ from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.plot import draw_spectra
 from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import Metrics, Trainer, train
-from deepvoice.recipes.vocoder.data import CONTEXT, Batch, SegmentSource, collate, segment, usable
+from deepvoice.recipes.vocoder.data import Batch, SegmentSource, usable
 from deepvoice.recipes.vocoder.evaluate import Sampling, free_run, spectral_distance, without_conditioner
-from deepvoice.recipes.vocoder.quantise import quantise
+from deepvoice.recipes.vocoder.objective import held_out_batches, loss_on
+from deepvoice.recipes.vocoder.rounding import quantise
 from deepvoice.recipes.vocoder.settings import VocoderTraining
 from deepvoice.recipes.vocoder.spectra import PredictedSpectra
 
-_BITS = 1.4426950408889634  # bits in a nat
-_HELD_OUT_FRAMES = 200  # of each held-out utterance
 _SAMPLING = Sampling(voiced=0.1, unvoiced=0.5)  # of the samples that a run writes
-
-
-def loss_on(model: WaveNet, batch: Batch, noise: float | None) -> torch.Tensor:
-    """Mean cross-entropy in bits a sample; `noise` None means clean history (for evaluation)."""
-    device = batch.signal_BT.device
-    levels = None if noise is None else noise * uniform((batch.signal_BT.shape[0], 1), device)
-    with torch.autocast(device.type, enabled=False):
-        signals, codes = noisy_signals(batch.signal_BT, batch.lpc_BFK, model.config, levels)
-    hidden = model.hidden(signals, batch.frames_BFC, batch.pulses_BNQ, CONTEXT).flatten(0, 1)
-    codes, weight = codes.flatten(), batch.weight_BT.flatten()
-    if type(model.output) is nn.Linear:
-        return output_entropy(hidden, model.output, codes, weight) * _BITS
-    return cross_entropy(model.output(hidden), codes, weight) * _BITS  # a quantised layer
-
-
-def held_out_batches(
-    cache: FeatureCache, ids: list[str], config: VocoderConfig, spectra: Mapping[str, Any] | None = None
-) -> list[Batch]:
-    """The first second of every held-out utterance, in batches of 10."""
-    long = [u for u in usable(cache, ids, _HELD_OUT_FRAMES + 20) if spectra is None or u in spectra]
-    mels = [spectra[u] if spectra is not None else None for u in long]
-    segments = [segment(cache, u, 20, _HELD_OUT_FRAMES, config, mel) for u, mel in zip(long, mels, strict=True)]
-    return [collate(segments[i : i + 10]) for i in range(0, len(segments), 10)]
 
 
 def write_sample(model: WaveNet, features: Features, samples: Samples) -> Metrics:

@@ -8,7 +8,7 @@ from torch import nn
 from deepvoice.configs import ConditionerConfig, VocoderConfig
 from deepvoice.kernels.reference.precision import Linear, row_steps
 from deepvoice.models.vocoder import WaveNet
-from deepvoice.recipes.vocoder.quantise import QuantisedLinear, quantise
+from deepvoice.recipes.vocoder.rounding import QuantisedLinear, quantise
 
 CONFIG = VocoderConfig(
     dilations=(1, 2), residual=8, skip=8, head=8, history=8, head_history=4, harmonics=2,
@@ -29,7 +29,7 @@ def test_a_layer_rounds_as_the_kernels_do(rectified):
 
 def test_the_taps_of_a_gate_share_their_scales():
     layer = nn.Linear(5, 8, bias=False)
-    rounded = QuantisedLinear(layer, limit=1.0, taps=2)._weight().detach().numpy()
+    rounded = QuantisedLinear(layer, limit=1.0, taps=2).rounded_weight().detach().numpy()
     weight = layer.weight.detach().numpy()
     steps = row_steps(weight[:4], weight[4:])
     steps = np.tile(steps, 2)[:, None]
