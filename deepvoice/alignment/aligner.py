@@ -84,11 +84,15 @@ class Aligner:
     def align_file(self, path: Path, text: str | Sequence[str], *, lexicon: UserLexicon | None = None) -> Alignment:
         """Align a recording of any format and length; its memory does not grow with the recording.
 
-        Raises AudioError and TextError as `align` does, and AudioError where the file cannot be read.
+        Raises AudioError and TextError as `align` does, and AudioError where the file cannot be read; all name it.
         """
         transcript = self.transcript(text, lexicon)
-        with open_recording(path) as (rate, pieces):
-            return self._align(rate, pieces, transcript)
+        try:
+            with open_recording(path) as (rate, pieces):
+                return self._align(rate, pieces, transcript)
+        except AudioError as error:
+            told = str(error)
+            raise AudioError(told if told.startswith(str(path)) else f"{path}: {told}") from None
 
     def _align(self, rate: int, pieces: Iterator[FloatArray], transcript: Transcript) -> Alignment:
         check = _Check()

@@ -24,6 +24,7 @@ from deepvoice.text.user_lexicon import UserLexicon
 from deepvoice.workers import exclusive, run_tasks
 
 JOURNAL, LOCK, RESULTS = ".deepvoice-align.jsonl", ".deepvoice-align.lock", "results.jsonl"
+REFUSED = "refused.tsv"  # what is no recording with a text, and why
 ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 _VERSION = 4  # of what is computed; another one aligns everything again
 _TOGETHER = 8  # recordings that a process aligns at a time
@@ -81,7 +82,7 @@ def align_jobs(task: Task) -> list[Outcome]:
         try:
             alignment = aligner.align_file(job.path, job.text, lexicon=task.lexicon)
         except DeepVoiceError as error:
-            reason = str(error).removeprefix(f"{job.path} ")
+            reason = str(error).removeprefix(str(job.path)).lstrip(": ")
             found.append(Outcome(name=job.name, audio=str(job.path), status=FAILED, reasons=(reason,)))
             continue
         for suffix in task.formats:
@@ -150,6 +151,15 @@ def align_all(
         with replacing(out / RESULTS) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
     return results, again
+
+
+def write_refused(out: Path, refused: Sequence[tuple[str, str]]) -> None:
+    """List the files and lines that are no recording with a text, as (place, reason), beside the results."""
+    rows = "".join(f"{' '.join(place.split())}\t{' '.join(reason.split())}\n" for place, reason in refused)
+    with replacing(out / REFUSED) as temporary:
+        temporary.write_text(
+            f"file or line\twhy it is not used\n{rows}", encoding="utf-8", errors="replace", newline=""
+        )
 
 
 def _align(

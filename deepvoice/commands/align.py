@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deepvoice.text.user_lexicon import UserLexicon
 
 _FORMATS = ("TextGrid", "json", "ctm")
-_SHOWN = 20  # recordings listed; results.jsonl has all
+_SHOWN = 20  # of each kind listed; results.jsonl and refused.tsv have all
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 REJECTED = 3  # exit status under --strict
 
@@ -91,7 +91,10 @@ def _align_one(arguments: argparse.Namespace) -> int:
             f"{str(arguments.output)!r} is no alignment; expected a name ending in .TextGrid, .json or .ctm"
         )
     name = arguments.audio.stem
-    found = Aligner.load(arguments.model).align_file(arguments.audio, text, lexicon=_lexicon(arguments))
+    try:
+        found = Aligner.load(arguments.model).align_file(arguments.audio, text, lexicon=_lexicon(arguments))
+    except TextError as error:
+        raise TextError(f"{arguments.file}: {error}" if arguments.file else str(error)) from None
     if arguments.output:
         write(arguments.output, found, written, name)
     else:
@@ -107,10 +110,21 @@ def _one_text(arguments: argparse.Namespace) -> str:
         raise UsageError("give the text of the recording once: a file, or --text '...'")
     if arguments.text is not None:
         return str(arguments.text)
+    _check_order(arguments.audio, arguments.file)
     try:
         return decode_text(arguments.file.read_bytes(), str(arguments.file))
     except OSError as error:
         raise TextError(f"cannot read {arguments.file}: {error.strerror}; check the path") from None
+
+
+def _check_order(audio: Path, text: Path) -> None:
+    """Raise UsageError where the names of the files say that they are swapped, or that both are recordings."""
+    from deepvoice.recipes.recordings.layouts import is_sound
+
+    if is_sound(text) and not is_sound(audio):
+        raise UsageError(f"{audio} and {text} are swapped; expected the recording first, then its text")
+    if is_sound(text):
+        raise UsageError(f"{text} is a recording too; expected a recording, then a file with its text")
 
 
 def _lexicon(arguments: argparse.Namespace) -> "UserLexicon | None":
@@ -121,7 +135,7 @@ def _lexicon(arguments: argparse.Namespace) -> "UserLexicon | None":
 
 def _align_folder(arguments: argparse.Namespace, jobs: int) -> int:
     """Align the recordings of a folder."""
-    from deepvoice.alignment.jobs import FAILED, align_all
+    from deepvoice.alignment.jobs import FAILED, align_all, write_refused
 
     recordings, refused = _recordings(arguments)
     out = arguments.output or arguments.audio / "aligned"
@@ -135,6 +149,7 @@ def _align_folder(arguments: argparse.Namespace, jobs: int) -> int:
     outcomes, again = align_all(
         recordings, out, formats, model=model, lexicon=_lexicon(arguments), processes=jobs, tell=bar
     )
+    write_refused(out, refused)
     if not arguments.quiet:
         _tell(outcomes, refused, out, again, time.perf_counter() - started)
     if all(outcome.status == FAILED for outcome in outcomes):
@@ -145,12 +160,15 @@ def _align_folder(arguments: argparse.Namespace, jobs: int) -> int:
 def _recordings(arguments: argparse.Namespace) -> "tuple[list[Job], list[tuple[str, str]]]":
     """Return the recordings of a folder with their texts, and what is none, with the reason."""
     from deepvoice.alignment.jobs import Job
-    from deepvoice.recipes.recordings.layouts import find
+    from deepvoice.recipes.recordings.layouts import find, sounds_below
 
     folder = arguments.audio
     manifest = folder / "manifest.jsonl"
     if arguments.table is None and manifest.is_file():
-        return _of_manifest(manifest), []
+        jobs = _of_manifest(manifest)
+        named = {job.path.resolve() for job in jobs}
+        extra = [path for path in sounds_below(folder) if path.resolve() not in named]
+        return jobs, [(str(path), "no line of the manifest names it") for path in extra]
     found = find(folder, arguments.table)
     jobs = [Job(name=recording.id, path=recording.path, text=recording.text) for recording in found.recordings]
     if not jobs:
@@ -214,13 +232,14 @@ def _tell(
     outcomes: "Sequence[Outcome]", refused: Sequence[tuple[str, str]], out: Path, again: int, seconds: float
 ) -> None:
     """Say on standard error what became of the recordings."""
-    from deepvoice.alignment.jobs import FAILED, REJECTED, RESULTS
+    from deepvoice.alignment.jobs import FAILED, REFUSED, REJECTED, RESULTS
 
-    bad = [*refused, *((o.audio, f"{o.status}: {'; '.join(o.reasons)}") for o in outcomes if o.reasons)]
-    for place, reason in bad[:_SHOWN]:
-        print(f"{place}: {reason}", file=sys.stderr)
-    if len(bad) > _SHOWN:
-        print(f"and {len(bad) - _SHOWN} more: {out / RESULTS}", file=sys.stderr)
+    doubtful = [(o.audio, f"{o.status}: {'; '.join(o.reasons)}") for o in outcomes if o.reasons]
+    for listed, file in ((refused, REFUSED), (doubtful, RESULTS)):
+        for place, reason in listed[:_SHOWN]:
+            print(f"{place}: {reason}", file=sys.stderr)
+        if len(listed) > _SHOWN:
+            print(f"and {len(listed) - _SHOWN} more: {out / file}", file=sys.stderr)
     count = {status: sum(o.status == status for o in outcomes) for status in (FAILED, REJECTED)}
     sound = sum(o.seconds for o in outcomes)
     unread, words = sum(len(o.unread) for o in outcomes), sum(o.words for o in outcomes)

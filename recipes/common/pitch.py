@@ -5,6 +5,12 @@ integral of the tracked F0; the argument of the smoothed product is how far the 
 ahead of phi0.
 """
 
+import sys
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,14 +28,32 @@ def track_f0(samples_T: FloatArray, sample_rate: int, hop: int, frames: int) -> 
     samples_T: float32 [T]
     Returns float32 [frames] Hz, 0 where unvoiced.
     """
-    import pyworld  # a compiled package of the [train] extra
-
+    world = _world()
     # WORLD's frames start at sample 0; shift by half a hop to read the middle of ours.
     signal = np.concatenate([samples_T[hop // 2 :], np.zeros(hop // 2 + hop, samples_T.dtype)]).astype(np.float64)
     period_ms = 1000.0 * hop / sample_rate
-    coarse, times = pyworld.dio(signal, sample_rate, f0_floor=F0_FLOOR, f0_ceil=F0_CEILING, frame_period=period_ms)
-    refined = pyworld.stonemask(signal, coarse, times, sample_rate)
+    coarse, times = world.dio(signal, sample_rate, f0_floor=F0_FLOOR, f0_ceil=F0_CEILING, frame_period=period_ms)
+    refined = world.stonemask(signal, coarse, times, sample_rate)
     return np.asarray(refined[:frames], np.float32)
+
+
+@lru_cache(maxsize=1)
+def _world() -> Any:
+    """Return WORLD's compiled functions, of the [train] extra.
+
+    They are loaded without the package around them: that imports pkg_resources, which warns that it will go.
+    """
+    name = "pyworld.pyworld"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = find_spec("pyworld")
+    found = package and PathFinder.find_spec("pyworld", package.submodule_search_locations)
+    spec = found and found.origin and spec_from_file_location(name, found.origin)
+    if not spec or spec.loader is None:
+        raise ModuleNotFoundError("No module named 'pyworld'; pip install 'deepvoice[train]'", name="pyworld")
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def track_phase(samples_T: FloatArray, f0_F: FloatArray, sample_rate: int, hop: int) -> NDArray[np.float64]:

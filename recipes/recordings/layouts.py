@@ -52,7 +52,7 @@ def find(folder: Path, table: Path | None = None, leave: Path | None = None) -> 
         what = "a file" if folder.exists() else "missing"
         raise ConfigError(f"{folder} is {what}; expected a folder with recordings and their texts")
     files = [path for path in _files(folder) if leave is None or leave.resolve() not in path.resolve().parents]
-    sounds = [path for path in files if _suffix(path) in SOUNDS]
+    sounds = [path for path in files if is_sound(path)]
     if not sounds:
         raise ConfigError(f"{folder} has no recordings; expected files ending in .wav, .flac, .mp3 or another sound's")
     table = table or _only_table(folder, files)
@@ -67,6 +67,11 @@ def find(folder: Path, table: Path | None = None, leave: Path | None = None) -> 
     return _from_pairs(sounds, texts, folder)
 
 
+def sounds_below(folder: Path) -> list[Path]:
+    """Return the recordings of a folder and those below it, in a fixed order."""
+    return [path for path in _files(folder) if is_sound(path)]
+
+
 def _files(folder: Path) -> list[Path]:
     """Return the files of a folder and those below it, without hidden ones, in order of their names."""
     found = []
@@ -78,6 +83,11 @@ def _files(folder: Path) -> list[Path]:
         if len(found) > _MOST_FILES:
             raise ConfigError(f"{folder} has more than {_MOST_FILES} files; name the folder of the recordings alone")
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def is_sound(path: Path) -> bool:
+    """Whether a file is a recording, by its name."""
+    return _suffix(path) in SOUNDS
 
 
 def _suffix(path: Path) -> str:

@@ -10,6 +10,7 @@ import soundfile
 import deepvoice as package
 
 TEXTS = ("The ferry leaves at dawn.", "The garden was very quiet.", "He read the record.", "Nine cats sat there.")
+LONE = (("lost", "txt"), ("silent", "wav"))
 
 
 @pytest.fixture(scope="session")
@@ -122,11 +123,41 @@ def test_one_recording(deepvoice, corpus, tmp_path):
     assert TEXTS[0] in [label for _, _, label in tiers(tmp_path / "a.TextGrid")["sentences"]]
 
 
+def test_errors_name_the_file(deepvoice, error, corpus):
+    for name, message in (("silent", "the recording is silent"), ("unspeakable", "spoken")):
+        told = error(deepvoice("align", corpus / f"{name}.wav", corpus / f"{name}.txt"), 1)
+        assert message in told and f"{name}.{'txt' if name == 'unspeakable' else 'wav'}: " in told
+    result = deepvoice("align", corpus, "--jobs", 1)
+    assert f"{corpus / 'silent.wav'}: failed: the recording is silent" in result.stderr.decode()
+
+
 def test_strict_refuses_what_is_not_the_text(deepvoice, corpus):
     result = deepvoice("align", corpus / "good0.wav", "--text", "Seven purple elephants in my garden.", "--strict")
     assert result.returncode == 3
     assert b"does not say the text" in result.stderr
     assert deepvoice("align", corpus, "--strict", "--jobs", 1, "-q").returncode == 3
+
+
+def test_everything_without_a_partner_is_listed(deepvoice, speeches, tmp_path):
+    """More than are shown: all are in a file, and counted; those that do not fit their text are shown beside them."""
+    soundfile.write(tmp_path / "told.wav", speeches[0].samples, 24000)
+    (tmp_path / "told.txt").write_text(TEXTS[2])
+    for number in range(25):
+        (tmp_path / f"silent{number:02d}.wav").write_bytes(b"")
+        (tmp_path / f"lost{number:02d}.txt").write_text("A text without a sound.")
+    shown = deepvoice("align", ".", "--jobs", 1).stderr.decode()
+    listed = [line.split("\t") for line in (tmp_path / "aligned" / "refused.tsv").read_text().splitlines()]
+    assert [row[0] for row in listed[1:]] == [f"{n}{i:02d}.{s}" for n, s in LONE for i in range(25)]
+    assert "and 30 more: aligned/refused.tsv" in shown and "50 without a text or a recording" in shown
+    assert "told.wav: rejected" in shown
+
+
+def test_recordings_that_the_manifest_leaves_out_are_listed(deepvoice, speeches, tmp_path):
+    for name in ("named", "other"):
+        soundfile.write(tmp_path / f"{name}.wav", speeches[0].samples, 24000)
+    (tmp_path / "manifest.jsonl").write_text(json.dumps({"audio": "named.wav", "text": TEXTS[0]}) + "\n")
+    shown = deepvoice("align", ".", "--jobs", 1).stderr.decode()
+    assert "other.wav: no line of the manifest names it" in shown and "1 without a text or a recording" in shown
 
 
 def test_layouts(deepvoice, speeches, tmp_path):
@@ -150,6 +181,8 @@ def test_layouts(deepvoice, speeches, tmp_path):
         (("a.wav",), 2, "give the text"),
         (("a.wav", "a.txt", "--text", "x"), 2, "give the text"),
         (("a.wav", "missing.txt"), 1, "cannot read missing.txt"),
+        (("a.txt", "a.wav"), 2, "a.txt and a.wav are swapped; expected the recording first"),
+        (("a.wav", "b.FLAC"), 2, "b.FLAC is a recording too"),
         (("a.wav", "--text", "x", "-o", "a.srt"), 2, "no alignment"),
         (("a.wav", "--text", "x", "--adapt", "m"), 2, "--adapt needs a folder"),
         (("a.wav", "--text", "x", "--minutes", "3"), 2, "--minutes needs --adapt"),

@@ -1,6 +1,8 @@
 """The feature cache: what it holds, how it lines up, and that it refuses other parameters."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,3 +67,13 @@ def test_manifest_errors_name_the_line(tmp_path: Path) -> None:
     path.write_text('{"id": "a"}\n\nnot json\n')
     with pytest.raises(ValueError, match=r"manifest\.jsonl:3"):
         read_manifest(path)
+
+
+def test_tracking_pitch_warns_of_nothing():
+    code = (
+        "import numpy as np; from deepvoice.recipes.common.pitch import track_f0;"
+        "print(np.median(track_f0(np.sin(np.arange(24000) * 0.03).astype('f4'), 24000, 120, 200)))"
+    )
+    told = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert told.returncode == 0 and not told.stderr, told.stderr
+    assert abs(float(told.stdout) - 24000 * 0.03 / (2 * np.pi)) < 1
