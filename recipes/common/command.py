@@ -1,8 +1,20 @@
 """The command lines and tables that the recipes of the modules share."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from deepvoice.errors import DeepVoiceError
+
+
+def reported(work: Callable[[], int]) -> int:
+    """Return the exit status of a command's work; an error that a user can mend becomes a line and status 1."""
+    try:
+        return work()
+    except (DeepVoiceError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
 
 
 def training_parser(description: str, manifest: bool = False) -> argparse.ArgumentParser:

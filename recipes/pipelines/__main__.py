@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deepvoice.audio.mel import MelSpec
-from deepvoice.errors import ConfigError, DeepVoiceError
 from deepvoice.machine import usable_cores
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.common.features import FeatureCache, plan_shards, read_manifest, write_index
 from deepvoice.recipes.common.shards import Shard, write_whole
 from deepvoice.recipes.corpora.recorded import write_manifest
@@ -167,11 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     added.add_argument("--format", default="wav")
     added.add_argument("--timings", metavar="FORMAT", help="json, srt, vtt, TextGrid ...")
     arguments = parser.parse_args(argv)
-    try:
-        return int(arguments.run(arguments))
-    except (DeepVoiceError, ConfigError, OSError, ValueError) as error:
-        print(f"error: {error}")
-        return 1
+    return reported(lambda: int(arguments.run(arguments)))
 
 
 if __name__ == "__main__":

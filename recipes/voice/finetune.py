@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from deepvoice.config import load_toml
-from deepvoice.errors import ConfigError, DeepVoiceError
+from deepvoice.errors import ConfigError
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.voice import tuned_modules, tuned_voice
 from deepvoice.recipes.voice.stages import run_stages
 from deepvoice.recipes.voice.tuning import Places, Tuning
@@ -83,18 +84,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
     places = Places(manifest=arguments.manifest, voice=arguments.voice, work=arguments.out, name=arguments.name)
-    try:
+
+    def work() -> int:
         tuning = load_toml(Tuning, arguments.config) if arguments.config else Tuning()
         with flushed_denormals():
             finetune(places, tuning, arguments.again, arguments.last)
-    except (DeepVoiceError, ValueError, OSError) as error:
-        print(f"error: {error}")
-        return 1
+        print(f'{places.out} speaks: deepvoice say "Hello." --voice {places.out} -o hello.wav')
+        return 0
+
+    try:
+        return reported(work)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here")
         return 130
-    print(f'{places.out} speaks: deepvoice say "Hello." --voice {places.out} -o hello.wav')
-    return 0
 
 
 if __name__ == "__main__":

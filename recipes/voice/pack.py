@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from deepvoice.config import from_dict
 from deepvoice.configs import VocoderConfig
-from deepvoice.errors import ConfigError, DeepVoiceError, VoiceError
+from deepvoice.errors import ConfigError, VoiceError
 from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.voice import MODULES, SPEAKING, TEXT, SynthesisDefaults
@@ -160,10 +161,15 @@ def pack(
         training=training_history(runs, states),
         eight_bits=small,
     )
+    return checked_size(out, small)
+
+
+def checked_size(folder: Path, small: bool) -> int:
+    """Return the size of a voice folder in bytes; raises VoiceError where it is larger than such a voice may be."""
     most = SMALL_BYTES if small else MAX_BYTES
-    size = sum(file.stat().st_size for file in out.iterdir() if file.is_file())
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     if size > most:
-        raise VoiceError(f"{out} has {size / 1e6:.2f} MB, more than {most / 1e6:.0f}; make the modules smaller")
+        raise VoiceError(f"{folder} has {size / 1e6:.2f} MB, more than {most / 1e6:.0f}; make the modules smaller")
     return size
 
 
@@ -172,7 +178,7 @@ def read_scores(paths: Sequence[Path]) -> dict[str, Any]:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     defaults = SynthesisDefaults()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -190,8 +196,9 @@ def main() -> None:
     parser.add_argument("--temperature-unvoiced", type=float, default=defaults.temperature_unvoiced)
     parser.add_argument("--floor", type=float, default=defaults.floor)
     parser.add_argument("--small", action="store_true", help="int8, without segmentation, at most 4 MB")
-    arguments = parser.parse_args()
-    try:
+    arguments = parser.parse_args(argv)
+
+    def work() -> int:
         synthesis = SynthesisDefaults(
             temperature_voiced=arguments.temperature_voiced,
             temperature_unvoiced=arguments.temperature_unvoiced,
@@ -207,10 +214,11 @@ def main() -> None:
             synthesis=synthesis,
             small=arguments.small,
         )
-    except DeepVoiceError as error:
-        raise SystemExit(f"pack: {error}") from None
-    print(f"{arguments.out}: {size / 1e6:.2f} MB")
+        print(f"{arguments.out}: {size / 1e6:.2f} MB")
+        return 0
+
+    return reported(work)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

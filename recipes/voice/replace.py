@@ -17,13 +17,14 @@ import numpy as np
 import torch
 
 from deepvoice.config import to_dict
-from deepvoice.errors import DeepVoiceError, VoiceError
+from deepvoice.errors import VoiceError
 from deepvoice.networks.vocoder import CONDITIONER
 from deepvoice.recipes.common.checkpoint import load_checkpoint
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.vocoder.quantise import CALIBRATION
-from deepvoice.recipes.voice.pack import MAX_BYTES, module_config, module_tensors, read_limits, training_history
+from deepvoice.recipes.voice.pack import checked_size, module_config, module_tensors, read_limits, training_history
 from deepvoice.text.phones import phone_set_hash
-from deepvoice.voice import MODULES, TEXT, load_voice, read_manifest
+from deepvoice.voice import MODULES, SCALES, TEXT, VoiceManifest, load_voice, read_manifest
 from deepvoice.voice_writer import write_manifest, write_module
 
 
@@ -43,6 +44,17 @@ def checkpoint_states(folder: Path, module: str, run: Path, conditioner: Path | 
         }
         states["conditioner"] = {"config": to_dict(voice.configs[module]), "ema": kept}
     return states
+
+
+def holds_int8(folder: Path, manifest: VoiceManifest, but: str) -> bool:
+    """Return whether the voice holds its matrices as int8 (`pack --small`), by its other modules."""
+    from safetensors import safe_open
+
+    names: list[str] = []
+    for path in (folder / entry.file for module, entry in manifest.modules.items() if module != but):
+        with safe_open(path, "numpy") as file:
+            names += file.keys()
+    return any(name.endswith(SCALES) for name in names)
 
 
 def replace_module(folder: Path, module: str, run: Path, scores: Any = None, conditioner: Path | None = None) -> int:
@@ -65,7 +77,8 @@ def replace_module(folder: Path, module: str, run: Path, scores: Any = None, con
                 raise VoiceError(
                     f"{path} was trained with {key} {meta.get(key)}, the voice has {value}; train it again"
                 )
-    entry = write_module(folder, module, module_config(module, states), module_tensors(module, states))
+    small = holds_int8(folder, manifest, module)
+    entry = write_module(folder, module, module_config(module, states), module_tensors(module, states), small)
     history = {name: training_history(path.parent, {path.name: states[name]})[path.name] for name, path in runs.items()}
     changed = dataclasses.replace(
         manifest,
@@ -75,10 +88,7 @@ def replace_module(folder: Path, module: str, run: Path, scores: Any = None, con
     )
     write_manifest(folder, changed)
     load_voice(folder.absolute())
-    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-    if size > MAX_BYTES:
-        raise VoiceError(f"{folder} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; make the module smaller")
-    return size
+    return checked_size(folder, small)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,14 +100,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--conditioner", type=Path, metavar="RUN", help="of the vocoder: its run folder with last.pt")
     parser.add_argument("--scores", type=Path, metavar="FILE", help="the module's figures, JSON")
     arguments = parser.parse_args(argv)
-    try:
+
+    def work() -> int:
         scores = json.loads(arguments.scores.read_text(encoding="utf-8")) if arguments.scores else None
         size = replace_module(arguments.voice, arguments.module, arguments.run, scores, arguments.conditioner)
-    except (DeepVoiceError, OSError) as error:
-        print(f"error: {error}")
-        return 1
-    print(f"{arguments.module} -> {arguments.voice}: {size / 1e6:.2f} MB")
-    return 0
+        print(f"{arguments.module} -> {arguments.voice}: {size / 1e6:.2f} MB")
+        return 0
+
+    return reported(work)
 
 
 if __name__ == "__main__":

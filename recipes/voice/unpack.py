@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from deepvoice.config import to_dict
-from deepvoice.errors import DeepVoiceError
 from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.common.checkpoint import save_checkpoint
+from deepvoice.recipes.common.command import reported
 from deepvoice.text.phones import phone_set_hash
 from deepvoice.voice import MODULES, VoiceFolder, load_voice
 
@@ -79,13 +79,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--modules", nargs="+", choices=[*MODULES, "conditioner"], help="default: all")
     arguments = parser.parse_args(argv)
-    try:
-        paths = unpack(arguments.voice, arguments.out, arguments.modules)
-    except DeepVoiceError as error:
-        print(f"error: {error}")
-        return 1
-    print(f"{len(paths)} modules -> {arguments.out}")
-    return 0
+
+    def work() -> int:
+        print(f"{len(unpack(arguments.voice, arguments.out, arguments.modules))} modules -> {arguments.out}")
+        return 0
+
+    return reported(work)
 
 
 if __name__ == "__main__":

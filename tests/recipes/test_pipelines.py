@@ -287,7 +287,7 @@ def test_alignments_for_training_from_a_checkpoint(tiny_voice, tmp_path, capsys)
     state = {"config": to_dict(config), "meta": meta_of(MelSpec()), "ema": model.state_dict(), "step": 0}
     save_checkpoint(state, tmp_path / "last.pt")
     command = ["align", manifest, "--checkpoint", str(tmp_path / "last.pt"), "--workers", "1"]
-    assert main(command) == 1 and "has no features" in capsys.readouterr().out
+    assert main(command) == 1 and "has no features" in capsys.readouterr().err
     assert main(["features", manifest, "--workers", "1"]) == 0 and main(command) == 0
     rows, cache = read_manifest(corpus / "manifest.jsonl"), FeatureCache(corpus / "features", MelSpec())
     found = read_alignments(corpus / "alignments.jsonl")

@@ -104,6 +104,9 @@ def test_a_small_voice_has_eight_bits_and_no_segmentation(runs, tmp_path, tiny_v
     assert len(deepvoice.load(tmp_path / "small").speak("Two cats.").samples) > 0
     with pytest.raises(VoiceError, match="has no segmentation"):
         Aligner.load(tmp_path / "small")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "small").iterdir()}
+    assert replace_module(tmp_path / "small", "duration", runs / "duration") == size  # as int8 again
+    assert (tmp_path / "small" / "duration.safetensors").read_bytes() == before["duration.safetensors"]
 
 
 def test_modules_that_do_not_fit_are_refused(runs, tmp_path):
