@@ -246,7 +246,7 @@ def _tell(
     print(
         f"{len(outcomes)} recordings ({sound / 60:.1f} min) -> {out} in {seconds:.0f} s"
         + (f"; {again} were done before" if again else "")
-        + f"; {count[REJECTED]} rejected, {count[FAILED]} failed; {unread} of {words} words not read"
-        + (f", {len(refused)} without a text or a recording" if refused else ""),
+        + f"; {unread} of {words} words not read; {count[REJECTED]} recordings rejected, {count[FAILED]} failed"
+        + (f", {len(refused)} files or lines without a partner" if refused else ""),
         file=sys.stderr,
     )

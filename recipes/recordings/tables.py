@@ -136,16 +136,20 @@ def _row(fields: list[str], columns: tuple[int, int] | None, separator: str) -> 
     """Return name and text of a row, or why it has none."""
     if columns:
         if len(fields) <= max(columns):
-            return f"{len(fields)} columns; the first line names at least {max(columns) + 1}"
+            return f"{_columns(fields)}; the first line names at least {max(columns) + 1}"
         name, text = fields[columns[0]], fields[columns[1]]
     else:
         most = 3 if separator == "|" else 2
         if not 2 <= len(fields) <= most:
             kind = "recording|text or recording|text|normalised text" if most == 3 else "a recording and its text"
-            return f"{len(fields)} columns; expected {kind}, or names of the columns in the first line"
+            return f"{_columns(fields)}; expected {kind}, or names of the columns in the first line"
         name = fields[0]
         text = next((field for field in reversed(fields[1:]) if field.strip()), "")
     return _checked(name, text)
+
+
+def _columns(fields: Sequence[str]) -> str:
+    return "one column" if len(fields) == 1 else f"{len(fields)} columns"
 
 
 def _checked(name: str, text: str) -> tuple[str, str] | str:

@@ -148,7 +148,7 @@ def test_everything_without_a_partner_is_listed(deepvoice, speeches, tmp_path):
     shown = deepvoice("align", ".", "--jobs", 1).stderr.decode()
     listed = [line.split("\t") for line in (tmp_path / "aligned" / "refused.tsv").read_text().splitlines()]
     assert [row[0] for row in listed[1:]] == [f"{n}{i:02d}.{s}" for n, s in LONE for i in range(25)]
-    assert "and 30 more: aligned/refused.tsv" in shown and "50 without a text or a recording" in shown
+    assert "and 30 more: aligned/refused.tsv" in shown and "50 files or lines without a partner" in shown
     assert "told.wav: rejected" in shown
 
 
@@ -157,7 +157,7 @@ def test_recordings_that_the_manifest_leaves_out_are_listed(deepvoice, speeches,
         soundfile.write(tmp_path / f"{name}.wav", speeches[0].samples, 24000)
     (tmp_path / "manifest.jsonl").write_text(json.dumps({"audio": "named.wav", "text": TEXTS[0]}) + "\n")
     shown = deepvoice("align", ".", "--jobs", 1).stderr.decode()
-    assert "other.wav: no line of the manifest names it" in shown and "1 without a text or a recording" in shown
+    assert "other.wav: no line of the manifest names it" in shown and "1 files or lines without a partner" in shown
 
 
 def test_layouts(deepvoice, speeches, tmp_path):

@@ -11,7 +11,8 @@ import torch
 from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.events import read_events
 
-STEPS = {"duration": "30", "f0": "30", "vocoder": "20", "grapheme_to_phoneme": "30"}
+# stages: all of the segmentation's, one after the other, each on the alignment that the one before gave
+STEPS = {"duration": "30", "f0": "30", "vocoder": "20", "grapheme_to_phoneme": "30", "stages": "10"}
 
 
 def same(first, second):
@@ -30,6 +31,8 @@ def assert_same_run(first, second):
     states = [load_checkpoint(folder / "last.pt") for folder in (first, second)]
     for key in ("step", "skipped", "best", "guard", "model", "ema", "optimizer"):
         assert same(states[0][key], states[1][key]), key
+    for aligned in first.glob("*/alignments.jsonl"):
+        assert aligned.read_bytes() == (second / aligned.relative_to(first)).read_bytes(), aligned
 
 
 def finish(begin, task, kill_after=None):
@@ -78,7 +81,7 @@ def test_killed_at_random_moments(tiny, begin, corpora, tmp_path, whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2 * len(STEPS)))
 def test_killed_again_and_again(tiny, begin, corpora, tmp_path, whole, seed):
     module = list(STEPS)[seed % len(STEPS)]
     kill_at_random(tiny, begin, corpora, tmp_path, whole, module, seed=1 + seed, kills=3)

@@ -41,6 +41,15 @@ SETTINGS = {
         batch_size = 5
         varied_steps = 50
     """,
+    "stages": """
+        [model]
+        channels = 12
+        layers = 2
+        dropout = 0.2
+        [training]
+        batch_size = 5
+        rounds = 1
+    """,
     "grapheme_to_phoneme": """
         [model]
         letter_dim = 8
@@ -214,7 +223,7 @@ def arguments(module: str, data: Path, out: Path, *more: str) -> list[str]:
     place = {"grapheme_to_phoneme": "words", "duration": "sentences", "f0": "sentences"}.get(module, "manifest.jsonl")
     common = ["--float32", "--device", "cpu", "--threads", "1", "--log-every", "1", "--timeout", "120"]
     files = [str(data / f"{module}.toml"), "--data", str(data / place), "--out", str(out)]
-    return ["train", "segmentation" if module == "frames" else module, *files, *common, *more]
+    return ["train", "segmentation" if module in ("frames", "stages") else module, *files, *common, *more]
 
 
 def perform(task: dict) -> None:
