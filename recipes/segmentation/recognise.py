@@ -61,12 +61,18 @@ def greedy_pairs(scores: SegmentationScores) -> list[tuple[int, int]]:
     return pairs
 
 
+def _phones_by_step(scores: SegmentationScores, stack: int) -> FloatArray:
+    """Add up the log-probabilities of the phones over the frames of each step, float32 [T, classes]."""
+    phone_TKV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1)
+    return np.asarray(phone_TKV.sum(axis=1), np.float32)
+
+
 def viterbi_phones(scores: SegmentationScores, stack: int, frame_weight: float) -> IntArray:
     """Read the phones along the best chain, int64 [P].
 
     frame_weight: of log p(phone) of each frame, beside the log-probabilities of blanks and pairs
     """
-    frame_TV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1).sum(axis=1) * frame_weight
+    frame_TV = _phones_by_step(scores, stack) * frame_weight
     left_TV, right_TV = merged_silences(scores.left_TV), merged_silences(scores.right_TV)
     blank_T, spoken_T = log_sigmoid(-scores.boundary_T), log_sigmoid(scores.boundary_T)
     T, V = left_TV.shape
@@ -103,13 +109,13 @@ def pairs_of(phones_P: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in itertools.pairwise(phones_P)]
 
 
-def spoken(phones_P: NDArray[np.int64]) -> NDArray[np.int64]:
+def phones_without_pauses(phones_P: NDArray[np.int64]) -> NDArray[np.int64]:
     """Leave out the silences inside: int64, silence, phones, silence."""
     inner_P = phones_P[phones_P != SILENCE]
     return np.concatenate([[SILENCE], inner_P, [SILENCE]])
 
 
-def without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def pairs_without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Join the two pairs at a pause, (a, silence) and (silence, b), to (a, b)."""
     joined: list[tuple[int, int]] = []
     for left, right in pairs:
@@ -120,9 +126,9 @@ def without_pauses(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def told_phones(scores: SegmentationScores, stack: int, model: PhoneModel) -> IntArray:
+def ngram_phones(scores: SegmentationScores, stack: int, model: PhoneModel) -> IntArray:
     """Read the phones along the best chain under a model of which phone follows which, int64 [P]."""
-    frame_TV = merged_silences(scores.frame_FV).reshape(len(scores.left_TV), stack, -1).sum(axis=1)
+    frame_TV = _phones_by_step(scores, stack)
     left_TV, right_TV = merged_silences(scores.left_TV), merged_silences(scores.right_TV)
     return _CLASSES[decode(frame_TV, left_TV, right_TV, scores.boundary_T, model)]
 
@@ -147,14 +153,14 @@ def errors(
     for utterance in progress(utterances, "recognise"):
         mel_FM = np.asarray(corpus.cache[utterance.id].mel_FM, np.float32)
         scores = network(np.pad(mel_FM, ((0, -len(mel_FM) % stack), (0, 0)), mode="edge"))
-        meant_P = spoken(classes_of(utterance.bases_P))
-        heard_P = spoken(viterbi_phones(scores, stack, frame_weight))
-        meant, greedy = pairs_of(meant_P), without_pauses(greedy_pairs(scores))
-        told_P = spoken(told_phones(scores, stack, model))
+        meant_P = phones_without_pauses(classes_of(utterance.bases_P))
+        heard_P = phones_without_pauses(viterbi_phones(scores, stack, frame_weight))
+        meant, greedy = pairs_of(meant_P), pairs_without_pauses(greedy_pairs(scores))
+        ngram_P = phones_without_pauses(ngram_phones(scores, stack, model))
         wrong += [
             distance(greedy, meant),
             *(distance(pairs_of(heard_P), meant), distance(list(heard_P), list(meant_P))),
-            *(distance(pairs_of(told_P), meant), distance(list(told_P), list(meant_P))),
+            *(distance(pairs_of(ngram_P), meant), distance(list(ngram_P), list(meant_P))),
         ]
         pairs, phones = pairs + len(meant), phones + len(meant_P)
     shares = 100 * wrong / [pairs, pairs, phones, pairs, phones]

@@ -39,14 +39,19 @@ class Trials:
     failed: dict[str, str] = field(default_factory=dict)
 
 
+def sound_of(path: Path) -> Sound:
+    """Read a recording of a few minutes at most and compute its features."""
+    with open_recording(path) as (rate, pieces):
+        samples = np.concatenate(list(pieces))
+    return analyse(resample(samples, rate, SPEC.sample_rate))
+
+
 def run_trials(aligner: Aligner, rows: Sequence[dict[str, Any]], folder: Path, seed: int = 0) -> Trials:
     """Align every recording three times."""
     trials, chance = Trials(), random.Random(seed)
     vocabulary = sorted({word for row in rows for word in _plain(row["text"]) if len(word) >= _LEAST_LETTERS})
     for row in progress(rows, "trials"):
-        with open_recording(folder / row["audio"]) as (rate, pieces):
-            samples = np.concatenate(list(pieces))
-        sound = analyse(resample(samples, rate, SPEC.sample_rate))
+        sound = sound_of(folder / row["audio"])
         try:
             trials.right[row["id"]] = aligner.align_sound(sound, aligner.transcript(row["text"]))
         except (AudioError, TextError) as error:

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepvoice.alignment import Aligner, Alignment
-from deepvoice.alignment.scores import SPEC, analyse
-from deepvoice.audio.reading import open_recording
-from deepvoice.audio.resample import resample
 from deepvoice.recipes.common.progress import progress
 from deepvoice.recipes.segmentation.corpus import base_ids
 from deepvoice.recipes.segmentation.evaluate import KINDS, kinds_of
+from deepvoice.recipes.segmentation.trials import sound_of
 from deepvoice.text.phones import is_silence
 
 LIMITS_MS = (10, 20, 25, 50)
@@ -58,9 +56,7 @@ def write_worst(
     lines = ["name\tconfidence\ttext\treasons"]
     for number, name in enumerate(ordered, 1):
         found = alignments[name]
-        with open_recording(folder / by_id[name]["audio"]) as (rate, pieces):
-            samples = np.concatenate(list(pieces))
-        mel_FM = analyse(resample(samples, rate, SPEC.sample_rate)).mel_FM
+        mel_FM = sound_of(folder / by_id[name]["audio"]).mel_FM
         draw(found, mel_FM, f"{name}: {found.text[:110]}", out / f"worst-{number:02d}.png")
         lines.append(f"{name}\t{found.confidence:.3f}\t{found.text}\t{'; '.join(found.reasons)}")
     (out / "worst.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")

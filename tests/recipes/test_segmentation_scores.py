@@ -150,9 +150,9 @@ def test_a_chain_of_pairs_mends_what_a_single_pair_leaves_open():
 
 def test_pauses_are_left_out_of_pairs_as_of_phones():
     phones = np.array([0, 16, 32, 0, 23, 0])
-    assert recognise.spoken(phones).tolist() == [0, 16, 32, 23, 0]
+    assert recognise.phones_without_pauses(phones).tolist() == [0, 16, 32, 23, 0]
     pairs = recognise.pairs_of(phones)
-    assert recognise.without_pauses(pairs) == recognise.pairs_of(recognise.spoken(phones))
+    assert recognise.pairs_without_pauses(pairs) == recognise.pairs_of(recognise.phones_without_pauses(phones))
 
 
 def test_edit_distance_agrees_with_a_search():

@@ -41,15 +41,6 @@ SETTINGS = {
         batch_size = 5
         varied_steps = 50
     """,
-    "stages": """
-        [model]
-        channels = 12
-        layers = 2
-        dropout = 0.2
-        [training]
-        batch_size = 5
-        rounds = 1
-    """,
     "grapheme_to_phoneme": """
         [model]
         letter_dim = 8
@@ -122,6 +113,7 @@ SETTINGS = {
         harmonics = 2
     """,
 }
+SETTINGS["stages"] = SETTINGS["frames"].replace("varied_steps = 50", "rounds = 1")
 
 
 def write_corpora(folder: Path) -> None:
