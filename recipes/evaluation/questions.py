@@ -8,6 +8,7 @@ tracked in the sound (WORLD's DIO), and compared with the contour that was asked
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 import deepvoice
 from deepvoice.audio.mel import FloatArray
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.common.pitch import track_f0
 from deepvoice.recipes.common.progress import progress
 
@@ -93,19 +95,25 @@ def evaluate(voice: "deepvoice.Voice", triples: list[tuple[str, str, str]], seed
     }
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--voice")
-    parser.add_argument("--seed", type=int, metavar="N", help="of the vocoder's draws; the voice's own by default")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    arguments = parser.parse_args()
+def run(arguments: argparse.Namespace) -> int:
+    """Print the figures of a voice."""
     result = evaluate(deepvoice.load(arguments.voice), read_triples(), arguments.seed)
     for name, value in result.items():
         print(f"{name.replace('_', ' ')}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--voice")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the vocoder's draws; the voice's own by default")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args(argv)
+    return reported(lambda: run(arguments))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -7,9 +7,11 @@ Line i becomes OUT_DIR/i.wav (three digits). Nothing is given to the voice but t
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import deepvoice
+from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.common.progress import progress
 
 
@@ -28,17 +30,23 @@ def speak_file(sentences: Path, out: Path, voice_name: str | None, speed: float)
     return audio, work
 
 
-def main() -> None:
-    """Command line."""
+def run(arguments: argparse.Namespace) -> int:
+    """Speak, and say how fast that was."""
+    audio, work = speak_file(arguments.sentences, arguments.out, arguments.voice, arguments.speed)
+    print(f"{audio:.1f} s of speech in {work:.1f} s: {audio / work:.1f} times real time")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sentences", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--voice")
     parser.add_argument("--speed", type=float, default=1.0)
-    arguments = parser.parse_args()
-    audio, work = speak_file(arguments.sentences, arguments.out, arguments.voice, arguments.speed)
-    print(f"{audio:.1f} s of speech in {work:.1f} s: {audio / work:.1f} times real time")
+    arguments = parser.parse_args(argv)
+    return reported(lambda: run(arguments))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from deepvoice.errors import ConfigError
-from deepvoice.recipes.evaluation import parts, suite
+from deepvoice.recipes.evaluation import parts, questions, suite
 from deepvoice.recipes.evaluation.listener import Listener, mean_of, paired, scored
 from deepvoice.recipes.evaluation.sentences import read_items
+from deepvoice.recipes.voice import speak_file
 
 
 class Parrot:
@@ -142,7 +143,16 @@ def test_bars_hold_or_do_not():
     assert [line.holds for line in suite.lines({"questions": questions})] == [True, False, True, True]
 
 
-def test_a_part_that_is_unknown_is_named(tmp_path):
+def test_a_part_that_is_unknown_is_named(tmp_path, capsys):
     (tmp_path / "p.txt").write_text("One.\n")
-    with pytest.raises(ConfigError, match="'sounds'; expected some of words, varied"):
-        suite.main([str(tmp_path / "p.txt"), "--work", str(tmp_path), "--parts", "signal,sounds"])
+    assert suite.main([str(tmp_path / "p.txt"), "--work", str(tmp_path), "--parts", "signal,sounds"]) == 1
+    assert "error: --parts has 'sounds'; expected some of words, varied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [questions.main, speak_file.main])
+def test_a_voice_that_is_missing_is_one_line(tmp_path, capsys, command):
+    (tmp_path / "p.txt").write_text("One.\n")
+    files = [] if command is questions.main else [str(tmp_path / "p.txt"), str(tmp_path / "out")]
+    assert command([*files, "--voice", "nobody"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ") and "nobody" in line
