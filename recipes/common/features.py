@@ -80,14 +80,19 @@ def extract(samples_T: FloatArray, spec: MelSpec, seed: int) -> Features:
 
 
 def read_manifest(path: Path) -> list[dict[str, Any]]:
-    """Read a JSONL manifest; an unreadable line raises with its number."""
+    """Read a JSONL manifest; raises DataError for a line that is no object, by its number, and for another file."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; expected its manifest.jsonl")
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise DataError(f"{path}:{number}: not a JSON object ({error.msg})") from None
+                row = json.loads(line.decode("utf-8-sig"))
+            except ValueError as error:
+                raise DataError(f"{path}:{number}: not a JSON object ({error})") from None
+            if not isinstance(row, dict):
+                raise DataError(f"{path}:{number}: {line[:40]!r} is not a JSON object")
+            rows.append(row)
     return rows
 
 

@@ -21,7 +21,9 @@ from deepvoice.recipes.common.command import reported
 from deepvoice.recipes.voice import tuned_modules, tuned_voice
 from deepvoice.recipes.voice.stages import run_stages
 from deepvoice.recipes.voice.tuning import Places, Tuning
+from deepvoice.recipes.voice.unpack import read
 
+MANIFEST = "manifest.jsonl"
 Stage = Callable[[Places, Tuning], None]
 
 STAGES: dict[str, Stage] = {
@@ -54,7 +56,10 @@ def finetune(
 def check(places: Places) -> None:
     """Refuse a corpus that cannot be trained on, and a folder that holds the tuning of another one."""
     if not places.manifest.is_file():
-        raise ConfigError(f"{places.manifest} is missing; make it with: deepvoice prepare RECORDINGS -o CORPUS")
+        folder = places.manifest.parent
+        source = folder if places.manifest.name == MANIFEST and folder.is_dir() else "RECORDINGS"
+        raise ConfigError(f"{places.manifest} is missing; make it with: deepvoice prepare {source} -o CORPUS")
+    tuned_voice.usable_rows(places.manifest)
     given = {"manifest": str(places.manifest.resolve()), "from": places.voice}
     record = places.work / "tuning.json"
     if record.is_file():
@@ -62,6 +67,7 @@ def check(places: Places) -> None:
         if found != given:
             raise ConfigError(f"{places.work} holds the tuning of {found}, this is {given}; choose another --out")
         return
+    read(places.voice)  # nothing is recorded of a voice that is none
     places.work.mkdir(parents=True, exist_ok=True)
     record.write_text(json.dumps(given) + "\n", encoding="utf-8")
 
@@ -73,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from deepvoice.recipes.common.launch import flushed_denormals
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("manifest", type=Path, help="manifest.jsonl of the recordings, from `deepvoice prepare`")
+    parser.add_argument("manifest", type=Path, help="what `deepvoice prepare` wrote: the folder, or its manifest.jsonl")
     parser.add_argument("--from", dest="voice", default="heart", metavar="VOICE", help="voice to begin from")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for everything that is made")
     parser.add_argument("--name", default="mine", help="of the voice: lower-case letters, digits, - and _")
@@ -83,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    places = Places(manifest=arguments.manifest, voice=arguments.voice, work=arguments.out, name=arguments.name)
+    manifest = arguments.manifest / MANIFEST if arguments.manifest.is_dir() else arguments.manifest
+    places = Places(manifest=manifest, voice=arguments.voice, work=arguments.out, name=arguments.name)
 
     def work() -> int:
         tuning = load_toml(Tuning, arguments.config) if arguments.config else Tuning()

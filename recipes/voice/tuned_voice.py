@@ -34,11 +34,7 @@ def begin(places: Places, tuning: Tuning) -> None:
 
     A vocoder knows one level: at another its noise, its codes and its clipping would all be new to it.
     """
-    rows = read_manifest(places.manifest)
-    if len(rows) < _LEAST:
-        raise ConfigError(
-            f"{places.manifest} has {len(rows)} utterances; expected {_LEAST} or more, about 300 are good"
-        )
+    rows = usable_rows(places.manifest)
     for module in TEXT:  # what reads text does not change
         places.run(module).mkdir(parents=True, exist_ok=True)
     unpack(places.voice, places.start)
@@ -50,6 +46,19 @@ def begin(places: Places, tuning: Tuning) -> None:
         row["audio"] = f"wav/{Path(row['audio']).stem}.flac"
         soundfile.write(places.corpus.parent / row["audio"], np.clip(gain * samples, -1, 1), rate, subtype="PCM_16")
     places.corpus.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def usable_rows(manifest: Path) -> list[dict[str, Any]]:
+    """Read a manifest; raises DataError for a file that is none, ConfigError for one with too few rows."""
+    rows = read_manifest(manifest)
+    if len(rows) < _LEAST:
+        raise ConfigError(f"{manifest} has {len(rows)} utterances; expected {_LEAST} or more, about 300 are good")
+    for row in rows:
+        if missing := [name for name in ("id", "audio", "text", "phones") if name not in row]:
+            raise ConfigError(
+                f"{manifest}: {row.get('id', row)} has no {missing[0]!r}; make it with: deepvoice prepare RECORDINGS"
+            )
+    return rows
 
 
 def voice_level(name: str, rows: list[dict[str, Any]]) -> float:

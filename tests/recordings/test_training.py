@@ -78,6 +78,25 @@ def test_the_corpus_of_a_tuning_has_the_level_of_the_voice(small_voice, takes, t
     assert finetune_main([str(tmp_path / "none.jsonl"), "--out", str(tmp_path / "w")]) == 1
 
 
+def test_what_cannot_be_tuned_leaves_nothing_behind(small_voice, takes, tmp_path, capsys):
+    (tmp_path / "latin.csv").write_bytes(b"caf\xe9|caf\xe9\n" * 30)
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "audio": "a.wav", "text": "a"}\n' * 30)
+    prepare(takes, tmp_path / "corpus", listen=False)
+    tries = [
+        (takes, "small", f"manifest.jsonl is missing; make it with: deepvoice prepare {takes}"),
+        (tmp_path / "latin.csv", "small", "latin.csv:1: not a JSON object"),
+        (tmp_path / "rows.jsonl", "small", "a has no 'phones'"),
+        (tmp_path / "corpus", "nobody", "nobody"),
+    ]
+    for manifest, voice, message in tries:
+        given = [str(manifest), "--from", str(small_voice) if voice == "small" else voice, "--out", str(tmp_path / "w")]
+        assert finetune_main(given) == 1
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "w").exists()
+    given = [str(tmp_path / "corpus"), "--from", str(small_voice), "--out", str(tmp_path / "w"), "--to", "start"]
+    assert finetune_main(given) == 0 and (tmp_path / "w" / "tuning.json").is_file()
+
+
 @pytest.mark.slow
 def test_a_small_corpus_becomes_a_voice(small_voice, takes, tmp_path):
     prepare(takes, tmp_path / "corpus", listen=False)
