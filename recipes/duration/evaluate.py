@@ -5,8 +5,8 @@
 Durations come from the speaking half, in whole frames, as the voice speaks them. They are compared with the alignments
 and, where the manifest of a teacher corpus is given, with the teacher's own durations. Phones before a silence are also
 counted apart: the teacher's token of such a phone reaches far into the silence, its sound does not. So the teacher's
-durations are scored twice: as they are, and with the silence of pauses cut off the phones by the rule of the
-segmentation's evaluation.
+durations are scored three times: as they are, with the silence of pauses cut off the phones by the rule of the
+segmentation's evaluation, and with every pause added to the phone before it, in what is scored as in the truth.
 """
 
 import json
@@ -32,6 +32,7 @@ from deepvoice.text.sequence import PhoneSequence
 from deepvoice.voice import load_voice
 
 FRAME_MS = 5.0
+COMPOSED = "teacher's durations, phones with the pause after them"
 KINDS = ("phones", "last phones", "pauses", "edges")  # last: before a silence; edges: silences around the sentence
 Durations = NDArray[np.float64]  # [P] milliseconds
 Predictor = Callable[[Sentence], Durations]
@@ -45,6 +46,20 @@ def spoken_ms(truth_P: Sequence[float], sequence: PhoneSequence, energy_F: NDArr
     low_P, high_P = truth_spans(truth_P, sequence.ids_P, sequence.word_of, energy_F)
     starts_P, ends_P = np.append(0.0, high_P), np.append(low_P, float(np.sum(truth_P)))
     return np.maximum(ends_P - starts_P, 0.0)
+
+
+def with_pauses(durations_P: Durations, sequence: PhoneSequence) -> Durations:
+    """Return the durations, [P], with every silence inside the sentence added to the phone before it."""
+    added_P = np.array(durations_P, np.float64)
+    for i in np.flatnonzero(sequence.ids_P[1:-1] < NUM_SILENCES) + 1:
+        added_P[i - 1] += added_P[i]
+        added_P[i] = 0.0
+    return added_P
+
+
+def composed(predict: Predictor) -> Predictor:
+    """Return a predictor of phones that have the pause after them in them."""
+    return lambda sentence: with_pauses(predict(sentence), sentence.sequence)
 
 
 def without_offsets(predict: Predictor, sentences: Sequence[Sentence], targets: Mapping[str, Durations]) -> Predictor:
@@ -147,6 +162,29 @@ def network_of_voice(name: str) -> DurationNetwork:
     return DurationNetwork(folder.tensors["duration"], folder.configs["duration"])
 
 
+def truth_of(sentences: Sequence[Sentence], manifest: Path) -> dict[str, dict[str, Durations]]:
+    """Return the teacher's durations by the way of counting pauses, then by name, where its symbols are the sentence's.
+
+    Raises FileNotFoundError without a truth.
+    """
+    truth = read_truth(manifest)
+    if not truth:
+        raise FileNotFoundError(f"no truth/ beside {manifest}; run deepvoice.recipes.corpora.truth first")
+    own = {name: np.array(values["durations_ms"]) for name, values in truth.items()}
+    named = {s.name: s.sequence for s in sentences if len(own.get(s.name, ())) == len(s.sequence.symbols)}
+    found = {"teacher's durations": {name: own[name] for name in named}}
+    found[COMPOSED] = {name: with_pauses(own[name], sequence) for name, sequence in named.items()}
+    features = manifest.parent / "features"
+    if features.is_dir():
+        cache = FeatureCache(features, MelSpec())
+        found["teacher's durations, pauses out"] = {
+            name: spoken_ms(own[name], sequence, cache[name].energy_F) for name, sequence in named.items()
+        }
+    else:
+        print(f"{features} is missing: without it pauses cannot be taken out of the teacher's phones\n")
+    return found
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = scoring_parser("Score the duration model on held-out sentences.")
@@ -161,29 +199,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     references = {"alignments": {s.name: s.durations_P * FRAME_MS for s in held_out}}
     if arguments.truth:
-        truth = read_truth(arguments.truth)
-        if not truth:
-            raise FileNotFoundError(f"no truth/ beside {arguments.truth}; run deepvoice.recipes.corpora.truth first")
-        own = {name: np.array(values["durations_ms"]) for name, values in truth.items()}
-        named = {s.name: s.sequence for s in held_out if len(own.get(s.name, ())) == len(s.sequence.symbols)}
-        references["teacher's durations"] = {name: own[name] for name in named}
-        features = arguments.truth.parent / "features"
-        if features.is_dir():
-            cache = FeatureCache(features, MelSpec())
-            references["teacher's durations, pauses out"] = {
-                name: spoken_ms(own[name], sequence, cache[name].energy_F) for name, sequence in named.items()
-            }
-        else:
-            print(f"{features} is missing: without it pauses cannot be taken out of the teacher's phones\n")
+        references |= truth_of(held_out, arguments.truth)
         models["alignments themselves"] = lambda sentence: sentence.durations_P * FRAME_MS
     figures = {}
     for reference, targets in references.items():
-        compared = {"mean per phone of the reference": own_means(held_out, targets), **models}
+        ways = {name: composed(model) for name, model in models.items()} if reference == COMPOSED else models
+        compared = {"mean per phone of the reference": own_means(held_out, targets), **ways}
         if reference != "alignments":
-            model = models["duration model"]
+            model = ways["duration model"]
             compared["duration model, less one offset per symbol"] = without_offsets(model, held_out, targets)
         figures[reference] = {name: row(errors(predict, held_out, targets)) for name, predict in compared.items()}
-        print(f"{len(held_out)} {arguments.split} sentences against the {reference}\n\n{table(figures[reference])}\n")
+        print(f"{len(targets)} {arguments.split} sentences against the {reference}\n\n{table(figures[reference])}\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0

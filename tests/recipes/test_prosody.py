@@ -154,7 +154,8 @@ def test_duration_recipe(data, tmp_path, capsys):
     figures = json.loads((tmp_path / "figures.json").read_text())
     for reference in ("alignments", "teacher's durations"):
         assert figures[reference]["duration model"]["phones"] < figures[reference]["mean per phone"]["phones"]
-    assert figures["teacher's durations"]["alignments themselves"]["phones"] == 0.0
+    for reference in ("teacher's durations", duration_evaluate.COMPOSED):
+        assert figures[reference]["alignments themselves"]["phones"] == 0.0
     shown = capsys.readouterr().out
     assert "| duration model |" in shown and "features is missing" in shown
 
@@ -167,6 +168,8 @@ def test_the_silence_of_a_pause_is_no_part_of_the_phone_before_it():
     spoken = duration_evaluate.spoken_ms(truth_ms, sequence, energy_F)
     assert spoken.tolist() == pytest.approx([50, 100, 100, 225, 100, 50])
     assert spoken.sum() == pytest.approx(sum(truth_ms))
+    added = duration_evaluate.with_pauses(np.array(truth_ms), sequence)
+    assert added.tolist() == [50, 100, 325, 0, 100, 50]
 
 
 def test_f0_recipe(data, tmp_path, capsys):
