@@ -16,6 +16,7 @@ _VARIABLE = re.compile(r"(?:^|[^A-Za-z])[B-HJ-Zb-hj-z] $")
 _SHORT_YEAR = re.compile(r"\d\d(?!\d|'?s)")
 _NUMBER_BEFORE = re.compile(r"(\d[\d,]*)(?:\.\d+)?%?\s$")
 _NUMBER_AFTER = re.compile(r"\s(\d[\d,]*)")
+_SIGNED_AFTER = re.compile(r"\s[-+]\d")
 _SHORT_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,2}$")
 _CODE = re.compile(r"[A-Za-z]\d{1,8}$")
 _DIFFERENCE = re.compile(r"\d[\d.,]{0,12}\s?=\s?[\d-]")
@@ -204,6 +205,8 @@ def _read_spaced(scanner: Scanner, char: str, run: int) -> None:
     month = _MONTH_AFTER.match(text, scanner.position - 1) if scanner.after_date else None
     if month and month_name(month[1]):
         _say_or_pass(scanner, "to", "range", run)
+    elif first and char == "-" and _SIGNED_AFTER.match(text, run):
+        _say_or_pass(scanner, "minus", "math", run)
     elif not (first and second):
         _pause(scanner)
     else:

@@ -34,6 +34,8 @@ _GOES_ON = re.compile(  # after a temperature
     r"[.,;:!?)\"/]|$|\s(?:and|or|to|in|at|on|for|by|with|outside|inside|today|tonight|tomorrow|yesterday|is|was|this|before"
     r"|after|until|when|while|during|from|but|here|there|now|all|every|or|than|as|oven)\b"
 )
+_FEET = re.compile(r"\d\s?(?:ft\.?|feet|foot|')\s?\d[\d./]*\s?$")
+_SO_LONG = re.compile(r"\b(?:is|are|was|were|measure[sd]?|measuring|by|x|about|only|grew|grows)\s\d[\d,./]*\s?$")
 _PLACES = frozenset("seat seats row gate platform apartment unit flat room page section chapter figure table".split())
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
@@ -41,6 +43,13 @@ DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 def _is_abbreviation_stop(text: str, position: int) -> bool:
     """Tell whether the full stop after a unit is an abbreviation's: the sentence goes on in lower case."""
     return text[position : position + 2] == ". " and text[position + 2 : position + 3].islower()
+
+
+def _is_length(text: str, position: int, end: int) -> bool:
+    """Tell whether the "in" after a number is inches: after feet, or at the end of what is so long."""
+    return _FEET.search(text, max(0, position - 24), position) is not None or (
+        text[end : end + 2].rstrip("\"')") == "." and _SO_LONG.search(text, max(0, position - 32), position) is not None
+    )
 
 
 def read_unit(
@@ -68,7 +77,7 @@ def read_unit(
         return None
     if symbol == "bps" and _FEW.search(text, max(0, position - 6), position):
         symbol = "bp"
-    if symbol == "in" and _is_abbreviation_stop(text, match.end()):
+    if symbol == "in" and (_is_abbreviation_stop(text, match.end()) or _is_length(text, position, match.end())):
         gap = ""
     if symbol not in UNITS or symbol in (GLUED_UNITS if gap else NOT_GLUED_UNITS) or (gap == "-" and len(symbol) < 2):
         return None

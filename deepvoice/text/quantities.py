@@ -208,7 +208,7 @@ AFTER_BY = Rule("unit", r"(\d{4})(?![\d.,])", _after_by)
 TIMES = Rule("unit", rf"({NUMBER})(?:\.(\d++))?x(?![A-Za-z0-9])", _times)
 LINES = Rule("unit", r"(480|576|720|1080|1440|2160|4320)([pi])(?![A-Za-z0-9])", _scan_lines)
 SCALED = Rule("cardinal", rf"({NUMBER})(?:\.(\d++))?([KkMB]|bn)(?=\s[a-z])", _scaled)
-EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?![\w.])", _exponent)
+EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?!\w|\.\w)", _exponent)
 RATING = Rule("fraction", r"(\d{1,2})\.(\d)/(5|10|100)(?![\d/.])", _rating)
 BOOK = Rule(
     "ordinal",

@@ -19,6 +19,7 @@ _SHARP = re.compile(r"#(m(?:aj|in)?|dim|aug|sus|add)?(?=\d{0,2}(?![A-Za-z0-9]))"
 _CHORDS = {"m": "minor", "min": "minor", "maj": "major", "dim": "diminished", "aug": "augmented"}
 _POWER = re.compile(r"\^[({]?([-−]?)(\d{1,3})[)}]?(?![\d.])")
 _LETTER_POWER = re.compile(r"\^[({]?([A-Za-z])[)}]?(?![A-Za-z])")
+_EQUATION = re.compile(r"[=≈≠≤≥×÷√]|[\d)] [*+] [\d(]")  # what makes a spaced slash a division
 _PER_WORDS = frozenset(
     "second minute hour day week month year night person capita unit user mile km meter gallon liter pound share head "
     "page point".split()
@@ -171,6 +172,8 @@ def _symbol(scanner: Scanner, char: str, run: int) -> str:
     spaced = before == " " and after == " "
     following = after if after != " " else text[scanner.position + 2 : scanner.position + 3]
     markup = scanner.options.markdown and scanner.options.reads("markdown")
+    if char == "/" and spaced and following.isalnum() and _is_operand(scanner) and _EQUATION.search(text):
+        return "divided by"
     if char == "/":
         slash = "slash" if before.isdigit() and after.isdigit() else ""
         return "over" if before == ")" and after.isalnum() else slash
@@ -203,7 +206,7 @@ def _comparison(scanner: Scanner, char: str, spaced: bool, following: str) -> st
 def _is_operand(scanner: Scanner) -> bool:
     """Tell whether a number or a letter was just read, so that a comparison follows."""
     last = scanner.text[max(0, scanner.position - 3) : scanner.position - 1]
-    return last[-1:].isdigit() or (last[-1:].isalpha() and not last[:1].isalpha()) or last[-1:] in ")]%"
+    return last[-1:].isdigit() or (last[-1:].isalpha() and not last[:-1].isalpha()) or last[-1:] in ")]%"
 
 
 _TAKERS = {"#": _read_tag, "@": _read_tag, "^": _read_power, "/": _read_per}

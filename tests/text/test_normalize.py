@@ -52,6 +52,18 @@ see https://example.org/a-b?x=1 => see example dot org slash A dash B question m
 www.nasa.gov => nasa dot gov .
 **Bold** and *soft* => bold and soft .
 5 * 3 = 15 => five times three equals fifteen .
+10 / 2 = 5 => ten divided by two equals five .
+2 * 3 / 7 => two times three divided by seven .
+x / y = 3 => X divided by Y equals three .
+either / or, 24 / 7 => either or , twenty four seven .
+-5 - -3 => minus five minus minus three .
+5 - -3 = 8 and 5 - 3 = 2 => five minus minus three equals eight and five minus three equals two .
+It is about 1e-5. => it is about one times ten to the minus five .
+It measures 11 in. => it measures eleven inches .
+It is 5 ft 11 in. => it is five feet eleven inches .
+5 ft 11 in tall => five feet eleven inches tall .
+We let 11 in. => we let eleven in .
+Room 11 in the hall => room eleven in the hall .
 this is a <test> of 3 < 5 => this is a test of three less than five .
 IBM's mainframes, the MP3s => IBM's mainframes , the MP threes .
 FBI, CEO, NASA, US Army, AI => FBI , CEO , nasa , US army , AI .
