@@ -6,6 +6,8 @@ given the units that it has emitted so far. Nothing has to be attended to, one w
 has letters, and every hypothesis of a beam has the same length.
 """
 
+import math
+
 import torch
 from torch import nn
 
@@ -40,13 +42,30 @@ class GraphemeToPhoneme(nn.Module):
         letters_BG: int64 [B, G], positions in LETTERS
         previous_BG: int64 [B, G], unit of the letter before, or len(config.units) at the first letter
         """
+        decoded_BGD, _ = self.decoder(torch.cat([self._encoded(letters_BG), self.units(previous_BG)], -1))
+        logits_BGU: torch.Tensor = self.output(self._drop(decoded_BGD))
+        return logits_BGU
+
+    def log_probabilities(self, letters_BG: torch.Tensor, units_BKG: torch.Tensor) -> torch.Tensor:
+        """Return log P(units | letters) of K readings of every word, [B, K]; all lose the same channels to dropout.
+
+        letters_BG: int64 [B, G]
+        units_BKG: int64 [B, K, G]
+        """
+        words, readings, letters = units_BKG.shape
+        previous_NG = self.shift(units_BKG.flatten(0, 1))
+        encoded_NGD = self._encoded(letters_BG).repeat_interleave(readings, 0)
+        decoded_NGD, _ = self.decoder(torch.cat([encoded_NGD, self.units(previous_NG)], -1))
+        decoded_BSD = self._drop(decoded_NGD.reshape(words, readings * letters, -1))
+        log_BKGU = self.output(decoded_BSD).float().log_softmax(-1).reshape(words, readings, letters, -1)
+        total_BK: torch.Tensor = log_BKGU.gather(3, units_BKG[..., None]).sum((2, 3))
+        return total_BK
+
+    def _encoded(self, letters_BG: torch.Tensor) -> torch.Tensor:
         hidden_BGD = self.letters(letters_BG)
         for layer in self.encoder:
             hidden_BGD, _ = layer(self._drop(hidden_BGD))
-        inputs_BGD = torch.cat([self._drop(hidden_BGD), self.units(previous_BG)], -1)
-        decoded_BGD, _ = self.decoder(inputs_BGD)
-        logits_BGU: torch.Tensor = self.output(self._drop(decoded_BGD))
-        return logits_BGU
+        return self._drop(hidden_BGD)
 
     def _drop(self, x_BGD: torch.Tensor) -> torch.Tensor:
         """Drop channels for all letters of a word at once: kinder to recurrent layers, and fewer random numbers."""
@@ -109,3 +128,31 @@ def loss(
     value = mean(total, torch.tensor(float(units_BG.numel()), device=total.device))
     right = (logits_BGU.detach().argmax(-1) == units_BG).float().mean()
     return value, {"letter_accuracy": float(right)}
+
+
+def expected_error(
+    model: GraphemeToPhoneme,
+    letters_BG: torch.Tensor,
+    units_BKG: torch.Tensor,
+    memory_BK: torch.Tensor,
+    listed_BK: torch.Tensor,
+    taught_BK: torch.Tensor,
+    likelihood: float,
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """Return the share of words that would be said wrong, drawing among the given readings, and numbers for the log.
+
+    letters_BG: int64 [B, G]; units_BKG: int64 [B, K, G], readings of each word
+    memory_BK: float32 [B, K], what the memory adds to their log probabilities; -inf for rows that only fill up
+    listed_BK, taught_BK: bool [B, K], whether the dictionary lists the phones, stress aside; whether it lists the very
+        units, which it does for one reading of every word at least
+    likelihood: weight of the cross-entropy per letter of the taught readings, which keeps stress and the probabilities
+        of letters in place
+    """
+    log_BK = model.log_probabilities(letters_BG, units_BKG)
+    right_B = ((log_BK + memory_BK).softmax(1) * listed_BK).sum(1)
+    cost_B = 1.0 - right_B
+    if likelihood:
+        taught_B = log_BK.masked_fill(~taught_BK, -math.inf).logsumexp(1)
+        cost_B = cost_B - likelihood / letters_BG.shape[1] * taught_B
+    value = mean(cost_B.sum(), torch.tensor(float(len(cost_B)), device=cost_B.device))
+    return value, {"right": float((right_B.detach() > 0.5).float().mean())}

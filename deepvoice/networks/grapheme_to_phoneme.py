@@ -4,6 +4,9 @@ The same arithmetic as `deepvoice.models.grapheme_to_phoneme`, one word at a tim
 the letters stand for. Hypotheses all have one unit per letter, so their probabilities compare directly; those that
 say the same phones, stress aside, are added up at the end, and the likeliest stress of the likeliest phones is said.
 A memory of known words (`deepvoice.text.analogy`) may have a say in which phones are likeliest.
+
+A possessive is read twice, with its ending and without: it is said as the word without it and the regular ending, but
+of the readings of that word the one is chosen that the possessive's spelling speaks for, too.
 """
 
 import unicodedata
@@ -17,6 +20,7 @@ from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import TextError, VoiceError
 from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
 from deepvoice.text.phones import base
+from deepvoice.text.pronounce import with_s
 
 Array = NDArray[np.float32]
 # Takes letters and readings, each a unit without stress per letter; returns what to add to their log probabilities.
@@ -25,6 +29,8 @@ Memory = Callable[[str, Sequence[Sequence[str]]], Sequence[float]]
 LETTERS = "'abcdefghijklmnopqrstuvwxyz"
 MAX_LETTERS = 32  # longer strings are pronounced in pieces; no word of the dictionary is longer than 34
 WINDOW = 4.0  # natural logarithm: a hypothesis so much less likely than the best one is dropped, which costs nothing
+POSSESSIVE = 0.5  # weight of what the possessive's spelling says beside the word's; chosen on the dev words
+UNHEARD = -8.0  # log probability of a reading that the search does not find
 
 _LETTER_IDS = {letter: i for i, letter in enumerate(LETTERS)}
 _APOSTROPHES = str.maketrans(
@@ -131,20 +137,42 @@ class GraphemeToPhonemeNetwork:
 
     def _pronounce(self, letters: str) -> tuple[str, ...]:
         """Return the most probable phones of up to MAX_LETTERS letters; never empty."""
-        gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
-        found = self._search(gates_GG)
+        stem = letters.removesuffix("'s")
+        if stem == letters or not stem.strip("'"):
+            totals, plain = self._readings(letters)
+            return _likeliest(totals, plain) if totals else self._every_letter(letters)
+        totals, plain = self._readings(stem)
+        if not totals:
+            return with_s(self._every_letter(stem))
+        whole = self._readings(letters)[1]
+        joint = {
+            bases: value + POSSESSIVE * whole.get(tuple(map(base, with_s(bases))), UNHEARD)
+            for bases, value in plain.items()
+        }
+        return with_s(_likeliest(totals, joint))
+
+    def _readings(self, letters: str) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], float]]:
+        """Return the log probability of each pronunciation, and of each one's phones without stress.
+
+        Both are empty if all hypotheses are silent; the second is shared among those that the search finds.
+        """
+        found = self.search(letters)
         bonus = self._bonus(letters, [units for units, _ in found])
-        totals: dict[tuple[str, ...], float] = {}  # log probability of each pronunciation
-        plain: dict[tuple[str, ...], float] = {}  # the same without stress
+        totals: dict[tuple[str, ...], float] = {}
+        plain: dict[tuple[str, ...], float] = {}
         for (units, log_probability), more in zip(found, bonus, strict=True):
             phones = tuple(phone for unit in units for phone in self._phones[unit])
             if phones:
                 bases, value = tuple(map(base, phones)), log_probability + more
                 totals[phones] = float(np.logaddexp(totals.get(phones, -np.inf), value))
                 plain[bases] = float(np.logaddexp(plain.get(bases, -np.inf), value))
-        if not totals:  # every hypothesis is silent: let each letter sound
-            return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
-        return max(totals, key=lambda phones: (plain[tuple(map(base, phones))], totals[phones], phones))
+        whole = float(np.logaddexp.reduce(list(plain.values()))) if plain else 0.0
+        return totals, {bases: value - whole for bases, value in plain.items()}
+
+    def _every_letter(self, letters: str) -> tuple[str, ...]:
+        """Return the phones of a word whose every hypothesis is silent: let each letter sound."""
+        gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
+        return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
 
     def _bonus(self, letters: str, readings: Sequence[tuple[int, ...]]) -> list[float]:
         """Return what the memory adds to each reading; those that differ by stress alone get the same."""
@@ -200,6 +228,14 @@ class GraphemeToPhonemeNetwork:
             total_K, state_KD = flat[best], np.ascontiguousarray(state_KD[kept])
             history = [(*history[k], unit) for k, unit in zip(kept.tolist(), previous_K.tolist(), strict=True)]
         return list(zip(history, total_K.tolist(), strict=True))
+
+
+def _likeliest(totals: Mapping[tuple[str, ...], float], plain: Mapping[tuple[str, ...], float]) -> tuple[str, ...]:
+    """Return the likeliest stress of the likeliest phones.
+
+    totals: of pronunciations; plain: of those without stress
+    """
+    return max(totals, key=lambda phones: (plain[tuple(map(base, phones))], totals[phones], phones))
 
 
 def _sigmoid(x: Array) -> Array:

@@ -100,21 +100,19 @@ class Pronouncer:
         missing = [word for word in wanted if word not in found]
         if missing:
             keys = [fold(word) for word in missing]
-            stems = [key.removesuffix("'s") or key for key in keys]  # the possessive is regular
-            spelled = {stem for stem in stems if _SPOKEN.isdisjoint(stem) and spell(stem)}
-            asked = [stem for stem in dict.fromkeys(stems) if stem not in spelled]
+            spelled = {key for key in keys if _SPOKEN.isdisjoint(key.removesuffix("'s")) and spell(key)}
+            asked = [key for key in dict.fromkeys(keys) if key not in spelled]
             answers = self._g2p(asked) if asked else []
             if len(answers) != len(asked):
                 raise VoiceError(
                     f"the grapheme-to-phoneme model answered {len(answers)} words of {len(asked)}; repack the voice"
                 )
-            read = {stem: Pronunciation(spell(stem), "letters") for stem in spelled}
-            read |= {stem: _checked(stem, phones) for stem, phones in zip(asked, answers, strict=True)}
+            read = {key: Pronunciation(spell(key), "letters") for key in spelled}
+            read |= {key: _checked(key, phones) for key, phones in zip(asked, answers, strict=True)}
             if len(self._guessed) >= _CACHE_LIMIT:
                 self._guessed.clear()
-            for word, key, stem in zip(missing, keys, stems, strict=True):
-                phones, source = read[stem]
-                found[word] = self._guessed[word] = Pronunciation(phones if key == stem else with_s(phones), source)
+            for word, key in zip(missing, keys, strict=True):
+                found[word] = self._guessed[word] = read[key]
         return found
 
     def _look_up(self, key: str, depth: int = 0) -> Pronunciation | None:

@@ -4,7 +4,8 @@ import pytest
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import ConfigError, TextError, VoiceError
 from deepvoice.networks.grapheme_to_phoneme import MAX_LETTERS, GraphemeToPhonemeNetwork, letters_of
-from deepvoice.text.phones import PHONES
+from deepvoice.text.phones import PHONES, base
+from deepvoice.text.pronounce import with_s
 
 UNITS = ("", "AE1", "AH0", "B", "EH1", "IH0", "K", "K S", "S", "T", "Y UW1")
 CONFIG = GraphemeToPhonemeConfig(
@@ -84,6 +85,40 @@ def test_memory_decides_between_readings_and_knows_no_stress():
     for letters, readings in asked:
         assert len(set(readings)) == len(readings)
         assert all(len(reading) == len(letters) and not set("012") & set("".join(reading)) for reading in readings)
+
+
+def test_a_possessive_is_the_word_and_its_ending():
+    tensors = random_tensors()
+    network = GraphemeToPhonemeNetwork(tensors, CONFIG)
+    for word in ("tab", "best", "cask", "asks"):
+        plain = {tuple(base(p) for u in units for p in UNITS[u].split()) for units, _ in network.search(word)}
+        said = tuple(map(base, network([word + "'s"])[0]))
+        assert said in {tuple(map(base, with_s(phones))) for phones in plain if phones}
+    tensors["output.bias"][0] = 1e4
+    assert len(GraphemeToPhonemeNetwork(tensors, CONFIG)(["cat's"])[0]) >= 2
+    assert network(["'s"])[0]
+
+
+@pytest.mark.parametrize(
+    ("doubt", "whole", "said"),
+    [
+        ((-0.6, -0.8), {"EH1": -0.1, "AE1": -2.5}, "B EH1 T S"),  # the word is in doubt, its possessive is not
+        ((-0.1, -3.0), {"EH1": -0.1, "AE1": -2.5}, "B AE1 T S"),
+        ((-0.6, -0.8), {"IH0": -0.1, "AE1": -2.5}, "B AE1 T S"),  # what only the possessive says is not said
+        ((-0.6, -0.8), {"IH0": -0.1}, "B AE1 T S"),
+    ],
+)
+def test_a_possessive_chooses_among_the_readings_of_its_word(monkeypatch, doubt, whole, said):
+    network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG)
+    ids = {unit: i for i, unit in enumerate(UNITS)}
+
+    def search(word):
+        shares = dict(zip(("AE1", "EH1"), doubt, strict=True)) if word == "bat" else whole
+        ending = () if word == "bat" else (0, ids["S"])
+        return [((ids["B"], ids[vowel], ids["T"], *ending), share) for vowel, share in shares.items()]
+
+    monkeypatch.setattr(network, "search", search)
+    assert " ".join(network(["bat's"])[0]) == said
 
 
 def test_refuses_wrong_tensors_and_beams():

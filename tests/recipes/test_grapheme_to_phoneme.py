@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from deepvoice.recipes.grapheme_to_phoneme import relabel
+from deepvoice.recipes.grapheme_to_phoneme import refine, relabel
 from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
 from deepvoice.recipes.grapheme_to_phoneme.batches import WordBatches
@@ -281,6 +281,10 @@ def test_the_recipe_s_own_settings_are_valid():
     from deepvoice.config import load_toml
 
     assert load_toml(Settings, default_config()).training.epochs > 0
+    assert load_toml(refine.Settings, refine.default_config()).training.likelihood > 0.0
+    for path in default_config().parent.glob("*.toml"):
+        if path != refine.default_config():
+            assert load_toml(Settings, path).model.encoder_dim == 192, path
 
 
 def test_letter_baseline_says_the_commonest_unit():

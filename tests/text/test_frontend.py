@@ -106,9 +106,10 @@ def test_unknown_words_go_to_the_model_once_and_in_one_batch(front_end, g2p):
     assert len(g2p.calls) == 1
 
 
-def test_the_possessive_of_an_unknown_word_is_regular(front_end, g2p):
-    (sentence,) = front_end.analyse("Zoxquav, zoxquav's.").sentences
-    assert g2p.calls == [["zoxquav"]] and sentence.words[1].phones == (*sentence.words[0].phones, "S")
+def test_the_model_reads_possessives_that_are_not_spelled(front_end, g2p):
+    (sentence,) = front_end.analyse("Zoxquav, zoxquav's, grzx's.").sentences
+    assert g2p.calls == [["zoxquav", "zoxquav's"]]
+    assert sentence.words[2].source == "letters" and sentence.words[2].phones[-5:] == ("EH1", "K", "S", "IH0", "Z")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from deepvoice.networks.grapheme_to_phoneme import GraphemeToPhonemeNetwork
 from deepvoice.text.phones import PHONES, is_vowel
-from deepvoice.text.pronounce import Pronouncer
+from deepvoice.text.pronounce import Pronouncer, with_s
 from deepvoice.voice import load_voice
 
 
@@ -71,6 +71,20 @@ def test_endings_agree_with_the_words_of_the_dictionary(lexicon, rule):
 
 def _plain(phones):
     return [phone.rstrip("012").replace("IH", "AH") for phone in phones]
+
+
+def test_a_name_nearly_always_sounds_alike_in_its_possessive(pronouncer):
+    """The possessive's spelling speaks for the reading of a name that its bare spelling leaves in doubt."""
+    generator = random.Random(7)
+    parts = "bar ches dol fen gri hal jor kel lin mor nak ost pel quin ros sen tav ulm vor wen yar zol".split()
+    ends = "ano berg er escu ford i ier ing ini ka man o ova ski son ton ville witz".split()
+    names = sorted({generator.choice(parts) + generator.choice(parts) + generator.choice(ends) for _ in range(200)})
+    names = [name for name in names if pronouncer.known(name) is None]
+    said = pronouncer.guess([word for name in names for word in (name, name + "'s")])
+    alike = sum(said[name + "'s"].phones == with_s(said[name].phones) for name in names)
+    assert len(names) > 150 and 0.9 * len(names) <= alike < len(names)
+    for name in names:
+        assert said[name + "'s"].phones[-1] in ("S", "Z")
 
 
 def test_any_letters_give_phones_of_the_closed_set(pronouncer):

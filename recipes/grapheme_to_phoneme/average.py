@@ -1,0 +1,49 @@
+"""Average the weights of networks that were trained on from the same one.
+
+    python -m deepvoice.recipes.grapheme_to_phoneme.average first/last.pt second/last.pt .. --out DIR
+
+Such networks still lie in one valley, so that their mean reads like all of them together at the price of one.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from deepvoice.errors import ConfigError
+from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
+
+
+def average(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return a checkpoint with the mean of the averaged weights; all else is the first one's.
+
+    Raises ConfigError where the networks differ in their sizes or units.
+    """
+    states = [load_checkpoint(path) for path in paths]
+    first = states[0]
+    for path, state in zip(paths, states, strict=True):
+        odd = [name for name in first["config"] if name != "dropout" and state["config"][name] != first["config"][name]]
+        if odd or state["meta"] != first["meta"]:
+            raise ConfigError(f"{path} differs from {paths[0]} in {odd or 'its phones'}; average what began as one")
+    weights: Mapping[str, torch.Tensor] = first["ema"]
+    mean = {name: torch.stack([state["ema"][name] for state in states]).mean(0) for name in weights}
+    steps = sum(int(state["step"]) for state in states)
+    return {"config": first["config"], "meta": first["meta"], "step": steps, "ema": mean, "model": mean}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="average", description="Average the weights of networks of one origin.")
+    parser.add_argument("checkpoints", type=Path, nargs="+", metavar="FILE", help="last.pt of a run")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    arguments = parser.parse_args(argv)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    save_checkpoint(average(arguments.checkpoints), arguments.out / "last.pt")
+    print(f"{arguments.out / 'last.pt'}: the mean of {len(arguments.checkpoints)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
