@@ -4,9 +4,10 @@
 
 int8 needs to know how large the inputs of each large matrix become. This command runs the averaged weights over
 training utterances and writes these limits beside the checkpoint (calibration.json), where `recipes/voice/pack` finds
-them. It prints what int8 costs on held-out utterances in bits a sample. Where that is too much, train on for a few
-hundred steps with `train.py --quantised RUNS/vocoder/calibration.json`: weights and inputs are rounded as the kernels
-round them, gradients pass as if they were not.
+them. It prints what int8 costs on held-out utterances in bits a sample. To win that back, train on for a few thousand
+steps with `train.py --quantised RUNS/vocoder/calibration.json`: weights and inputs are rounded as the kernels round
+them, gradients pass as if they were not. The network keeps the limits that it was finished with:
+`--limits RUNS/vocoder/calibration.json`.
 """
 
 import argparse
@@ -53,8 +54,11 @@ def load_model(checkpoint: Path) -> tuple[WaveNet, dict[str, Any]]:
     return model.eval(), state
 
 
-def run(manifest: Path, checkpoint: Path, batches: int) -> dict[str, Any]:
-    """Calibrate a checkpoint and measure what int8 costs; returns what calibration.json holds."""
+def run(manifest: Path, checkpoint: Path, batches: int, limits: list[float] | None = None) -> dict[str, Any]:
+    """Calibrate a checkpoint and measure what int8 costs; returns what calibration.json holds.
+
+    limits: those that the network was finished with; None measures them
+    """
     model, state = load_model(checkpoint)
     cache = FeatureCache(manifest.parent / "features", model.config.mel)
     parts = split(manifest)
@@ -64,7 +68,8 @@ def run(manifest: Path, checkpoint: Path, batches: int) -> dict[str, Any]:
     )  # fmt: skip
     dev = held_out_batches(cache, [row["id"] for row in parts.dev][:40], model.config)
     exact = bits(model, dev)
-    limits = calibrate(model, (source.batch(step) for step in range(batches)))
+    if limits is None:
+        limits = calibrate(model, (source.batch(step) for step in range(batches)))
     quantised, _ = load_model(checkpoint)
     quantise(quantised, limits)
     rounded = bits(quantised, dev)
@@ -82,10 +87,12 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--out", type=Path, help=f"default: {CALIBRATION} beside the checkpoint")
     parser.add_argument("--batches", type=int, default=16, help="of 8 seconds of speech (default %(default)s)")
+    parser.add_argument("--limits", type=Path, metavar="FILE", help="calibration.json whose limits are kept")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    result = run(arguments.manifest, arguments.checkpoint, arguments.batches)
+    limits = json.loads(arguments.limits.read_text(encoding="utf-8"))["limits"] if arguments.limits else None
+    result = run(arguments.manifest, arguments.checkpoint, arguments.batches, limits)
     out = arguments.out or arguments.checkpoint.with_name(CALIBRATION)
     out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     found = result["held_out_bits"]
