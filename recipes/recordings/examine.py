@@ -50,6 +50,7 @@ class Limits:
     fastest: float = 30.0  # phones a second that no one can say
     slowest: float = 1.5  # phones a second of one who reads the text
     confidence: float = 0.3  # of the aligner, that the text is what is said
+    missing: float = 0.25  # share of the words that were not read, three of them at least: a recording that was cut
 
     def __post_init__(self) -> None:
         require_range("margin", self.margin, 0.0, 2.0)
@@ -61,6 +62,7 @@ class Limits:
         require_range("fastest", self.fastest, 1.0, 100.0)
         require_range("slowest", self.slowest, 0.0, self.fastest)
         require_range("confidence", self.confidence, 0.0, 1.0)
+        require_range("missing", self.missing, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class Examined:
     fingerprint: str = ""
     confidence: float | None = None  # of the aligner, that the text is what is said
     doubts: list[str] | None = None  # why the aligner would not accept it
+    missing: int = 0  # words that the aligner does not hear
     waveform: list[int] | None = None  # largest magnitudes of equal parts, in percent
 
     @property
@@ -138,6 +141,7 @@ def _listen(samples_T: FloatArray, job: Job, found: Examined) -> None:
         return
     found.confidence = round(alignment.confidence, 4)
     found.doubts = [] if alignment.accepted else list(alignment.reasons)
+    found.missing = sum(not word.read for word in alignment.words)
 
 
 def _label(speaker: FrontEnd, text: str, found: Examined) -> Label | None:

@@ -27,7 +27,7 @@ from deepvoice.workers import exclusive, run_tasks
 
 JOURNAL = ".deepvoice-prepare.jsonl"  # what was found before, a line for each recording
 _LOCK = ".deepvoice-prepare.lock"
-_VERSION = 2  # of what is examined; another one looks at everything again
+_VERSION = 3  # of what is examined; another one looks at everything again
 _FIT = 0.5  # share of the texts that the aligner must hear before its doubts about the others count
 _SHORT = 3  # words; a text of fewer is too little to be sure of
 LEAST_ROWS = 20  # utterances that the training recipes need, to hold some out
@@ -199,8 +199,9 @@ def _judge_texts(examined: Sequence[Examined], limits: Limits) -> list[str]:
         remarks.append("its doubts are notes only: it may not know this voice, or the lines of the table have moved")
     for found in heard:
         doubt = "; ".join(found.doubts or ())
-        long = found.row is not None and len(found.row["words"]) >= _SHORT
-        if found.confidence < limits.confidence and long and share >= _FIT:
+        words = len(found.row["words"]) if found.row is not None else 0
+        cut = found.missing >= max(_SHORT, limits.missing * words)
+        if (cut or found.confidence < limits.confidence) and words >= _SHORT and share >= _FIT:
             found.reasons.append(f"text and sound differ: {doubt or f'confidence {found.confidence:.2f}'}")
         elif doubt:
             found.notes.append(f"not heard by the aligner: {doubt}")

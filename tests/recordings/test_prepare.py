@@ -255,11 +255,11 @@ def test_the_command_tells_what_became_of_a_folder(tmp_path, record, capsys):
     assert "expected a folder with recordings" in capsys.readouterr().err
 
 
-def heard(confidence, words=4):
-    doubts = [] if confidence > 0.5 else ["it says something else"]
+def heard(confidence, words=4, missing=0):
+    doubts = ["it says something else"] if confidence <= 0.5 or missing else []
     return Examined(
         id="a", source="a.wav", place="t:1", text=TEXT, reasons=[], notes=[], doubts=doubts, confidence=confidence,
-        row={"words": ["word"] * words},
+        missing=missing, row={"words": ["word"] * words},
     )  # fmt: skip
 
 
@@ -268,6 +268,9 @@ def test_a_text_that_is_not_said_is_refused_among_texts_that_are():
     assert _judge_texts(several, Limits()) == ["the aligner hears 9 of 11 texts (82 %)"]
     assert [bool(found.reasons) for found in several] == [False] * 9 + [True, False]
     assert several[8].notes and several[10].notes and "differ" in several[9].reasons[0]
+    cut = [*(heard(0.9) for _ in range(8)), heard(0.99, words=12, missing=4), heard(0.99, words=12, missing=2)]
+    _judge_texts(cut, Limits())
+    assert "differ" in cut[8].reasons[0] and not cut[9].reasons and cut[9].notes
     strange = [*(heard(0.01) for _ in range(9)), heard(0.9)]
     assert any("notes only" in remark for remark in _judge_texts(strange, Limits()))
     assert not [found for found in strange if found.reasons] and strange[0].notes
