@@ -102,8 +102,7 @@ def log_probability(model: GraphemeToPhoneme, letters_BG: torch.Tensor, units_BG
     letters_BG, units_BG: int64 [B, G]
     """
     with torch.autocast("cpu", torch.bfloat16):
-        logits_BGU = model(letters_BG, model.shift(units_BG))
-    return logits_BGU.float().log_softmax(-1).gather(2, units_BG[..., None]).sum((1, 2))
+        return model.log_probabilities(letters_BG, units_BG[:, None])[:, 0]
 
 
 def loss(

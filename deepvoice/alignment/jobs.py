@@ -154,7 +154,7 @@ def align_all(
 
 
 def write_refused(out: Path, refused: Sequence[tuple[str, str]]) -> None:
-    """List the files and lines that are no recording with a text, as (place, reason), beside the results."""
+    """List the files and lines that are no recording with a text, as (place, reason), in the folder."""
     rows = "".join(f"{' '.join(place.split())}\t{' '.join(reason.split())}\n" for place, reason in refused)
     with replacing(out / REFUSED) as temporary:
         temporary.write_text(

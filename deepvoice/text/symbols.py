@@ -172,9 +172,9 @@ def _symbol(scanner: Scanner, char: str, run: int) -> str:
     spaced = before == " " and after == " "
     following = after if after != " " else text[scanner.position + 2 : scanner.position + 3]
     markup = scanner.options.markdown and scanner.options.reads("markdown")
-    if char == "/" and spaced and following.isalnum() and _is_operand(scanner) and _EQUATION.search(text):
-        return "divided by"
     if char == "/":
+        if spaced and following.isalnum() and _is_operand(scanner) and _EQUATION.search(text):
+            return "divided by"
         slash = "slash" if before.isdigit() and after.isdigit() else ""
         return "over" if before == ")" and after.isalnum() else slash
     if char == "#":

@@ -14,6 +14,7 @@ import torch
 
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
+from deepvoice.recipes.common.command import reported
 
 
 def average(paths: Sequence[Path]) -> dict[str, Any]:
@@ -39,10 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("checkpoints", type=Path, nargs="+", metavar="FILE", help="last.pt of a run")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     arguments = parser.parse_args(argv)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    save_checkpoint(average(arguments.checkpoints), arguments.out / "last.pt")
-    print(f"{arguments.out / 'last.pt'}: the mean of {len(arguments.checkpoints)}")
-    return 0
+
+    def work() -> int:
+        mean = average(arguments.checkpoints)
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        save_checkpoint(mean, arguments.out / "last.pt")
+        print(f"{arguments.out / 'last.pt'}: the mean of {len(arguments.checkpoints)}")
+        return 0
+
+    return reported(work)
 
 
 if __name__ == "__main__":

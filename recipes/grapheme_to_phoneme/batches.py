@@ -1,6 +1,6 @@
 """Batches of words of one length, as a function of the step alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,33 @@ class _Words(NamedTuple):
     extra_W: NDArray[np.bool_]  # follows another lexicon's habits
 
 
+class LengthPlan:
+    """Which words make each batch: every word once an epoch, in batches of one length, a function of the step alone."""
+
+    def __init__(self, words: Mapping[int, int], letters_per_batch: int, seed: int) -> None:
+        """Plan for so many words of each length; letters_per_batch: words times letters, roughly."""
+        self._words, self._letters_per_batch, self._seed = dict(words), letters_per_batch, seed
+        self._epoch, self._batches = 0, self._shuffled(0)
+        self.steps_per_epoch = len(self._batches)
+
+    def _shuffled(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return (length, word positions) of each batch of an epoch, shuffled."""
+        random = np.random.default_rng((self._seed, epoch))
+        batches: list[tuple[int, NDArray[np.int64]]] = []
+        for length, words in self._words.items():
+            order_W = random.permutation(words)
+            pieces = max(1, round(words * length / self._letters_per_batch))
+            batches.extend((length, piece) for piece in np.array_split(order_W, pieces))
+        return [batches[i] for i in random.permutation(len(batches))]
+
+    def at(self, step: int) -> tuple[int, NDArray[np.int64]]:
+        """Return the length of the words of a step's batch, and their positions among those of this length."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._shuffled(epoch)
+        return self._batches[position]
+
+
 class WordBatches:
     """Every training word once an epoch, in batches of one length, so that nothing is padded.
 
@@ -51,26 +78,14 @@ class WordBatches:
         if not by_length:
             raise DataError("no aligned training words; run the prepare step on the whole dictionary")
         self._lengths = {length: _gather(members, ids) for length, members in sorted(by_length.items())}
-        self._letters_per_batch, self._seed = letters_per_batch, seed
-        self._epoch, self._plan = -1, self._make_plan(0)
-        self.steps_per_epoch = len(self._plan)
-
-    def _make_plan(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return (length, word positions) of each batch of an epoch, shuffled."""
-        random = np.random.default_rng((self._seed, epoch))
-        plan: list[tuple[int, NDArray[np.int64]]] = []
-        for length, words in self._lengths.items():
-            order_W = random.permutation(len(words.extra_W))
-            pieces = max(1, round(len(order_W) * length / self._letters_per_batch))
-            plan.extend((length, piece) for piece in np.array_split(order_W, pieces))
-        return [plan[i] for i in random.permutation(len(plan))]
+        self._seed = seed
+        counts = {length: len(words.extra_W) for length, words in self._lengths.items()}
+        self._plan = LengthPlan(counts, letters_per_batch, seed)
+        self.steps_per_epoch = self._plan.steps_per_epoch
 
     def batch(self, step: int) -> Batch:
         """Return the batch of a step."""
-        epoch, position = divmod(step, self.steps_per_epoch)
-        if epoch != self._epoch:
-            self._epoch, self._plan = epoch, self._make_plan(epoch)
-        length, chosen_B = self._plan[position]
+        length, chosen_B = self._plan.at(step)
         words = self._lengths[length]
         random = np.random.default_rng((self._seed, 1, step))
         variant_B = (random.random((len(chosen_B), 1)) >= words.shares_WV[chosen_B]).sum(1)

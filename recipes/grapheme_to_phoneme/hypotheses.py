@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deepvoice.audio.io import replacing
 from deepvoice.networks.grapheme_to_phoneme import LETTERS, MAX_LETTERS, GraphemeToPhonemeNetwork
 from deepvoice.recipes.grapheme_to_phoneme.evaluate import from_checkpoint
 from deepvoice.recipes.grapheme_to_phoneme.graphones import Graphones, JointModel, training_words
@@ -97,13 +98,13 @@ def _row(
 
 
 def write(hypotheses: Mapping[int, Hypotheses], path: Path) -> None:
-    """Write them to a compressed file."""
+    """Write them to a compressed file; it is complete or absent."""
     arrays = {
         f"{name} {length}": array.astype(np.uint8 if array.dtype == np.int64 else array.dtype)
         for length, row in hypotheses.items()
         for name, array in zip(FIELDS, row, strict=True)
     }
-    with path.open("wb") as handle:
+    with replacing(path) as temporary, temporary.open("wb") as handle:
         np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from deepvoice.config import from_dict, load_toml, require_range, to_dict
@@ -31,6 +30,7 @@ from deepvoice.recipes.common.launch import command
 from deepvoice.recipes.common.options import DEFAULT, Launch, TrainOptions
 from deepvoice.recipes.common.origin import origin
 from deepvoice.recipes.common.train_loop import Trainer, train
+from deepvoice.recipes.grapheme_to_phoneme.batches import LengthPlan
 from deepvoice.recipes.grapheme_to_phoneme.hypotheses import Hypotheses, load
 from deepvoice.text.phones import phone_set_hash
 
@@ -83,25 +83,13 @@ class HypothesisBatches:
         self._lengths = {length: chosen for length, row in hypotheses.items() if len((chosen := _doubtful(row))[0])}
         if not self._lengths:
             raise DataError("no word has both a listed reading and another; find hypotheses of the whole dictionary")
-        self._letters_per_batch, self._seed = letters_per_batch, seed
-        self._epoch, self._plan = 0, self._make_plan(0)
-        self.steps_per_epoch = len(self._plan)
-
-    def _make_plan(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
-        random = np.random.default_rng((self._seed, epoch))
-        plan: list[tuple[int, NDArray[np.int64]]] = []
-        for length, row in self._lengths.items():
-            order_W = random.permutation(len(row.letters_WG))
-            pieces = max(1, round(len(order_W) * length / self._letters_per_batch))
-            plan.extend((length, piece) for piece in np.array_split(order_W, pieces))
-        return [plan[i] for i in random.permutation(len(plan))]
+        counts = {length: len(row.letters_WG) for length, row in self._lengths.items()}
+        self._plan = LengthPlan(counts, letters_per_batch, seed)
+        self.steps_per_epoch = self._plan.steps_per_epoch
 
     def batch(self, step: int) -> HypothesisBatch:
         """Return the batch of a step."""
-        epoch, position = divmod(step, self.steps_per_epoch)
-        if epoch != self._epoch:
-            self._epoch, self._plan = epoch, self._make_plan(epoch)
-        length, chosen_B = self._plan[position]
+        length, chosen_B = self._plan.at(step)
         return HypothesisBatch(*(torch.from_numpy(array[chosen_B]) for array in self._lengths[length]))
 
 

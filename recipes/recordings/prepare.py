@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deepvoice.alignment.jobs import write_refused
 from deepvoice.audio.io import replacing
 from deepvoice.errors import AudioError, DeepVoiceError
 from deepvoice.recipes.recordings.duplicates import find_duplicates
@@ -234,8 +235,7 @@ def _write(prepared: Prepared, memory: _Folder, keys: Sequence[str]) -> None:
     for path in sorted((out / "wav").glob("*.flac")):
         if f"wav/{path.name}" not in named:
             path.unlink()
-    refused = "".join(f"{_cell(place)}\t{_cell(reason)}\n" for place, reason in prepared.all_refused())
-    _replace(out / "refused.tsv", "file or line\twhy it is not used\n" + refused)
+    write_refused(out, prepared.all_refused())
     lines = (json.dumps(_plain(found), ensure_ascii=False) + "\n" for found in prepared.examined)
     _replace(out / "recordings.jsonl", "".join(lines))
     _replace(out / "report.html", write_report(prepared))
@@ -246,10 +246,6 @@ def _write(prepared: Prepared, memory: _Folder, keys: Sequence[str]) -> None:
 def _plain(found: Examined) -> dict[str, Any]:
     """Return what recordings.jsonl says of a recording: everything but the curve."""
     return {key: value for key, value in asdict(found).items() if key not in ("waveform", "row")}
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _replace(path: Path, text: str) -> None:

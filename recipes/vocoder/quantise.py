@@ -62,13 +62,13 @@ def run(manifest: Path, checkpoint: Path, batches: int, limits: list[float] | No
     model, state = load_model(checkpoint)
     cache = FeatureCache(manifest.parent / "features", model.config.mel)
     parts = split(manifest)
-    source = SegmentSource(
-        cache=cache, utterances=usable(cache, [row["id"] for row in parts.train], _FRAMES),
-        config=model.config, batch_size=8, frames=_FRAMES,
-    )  # fmt: skip
     dev = held_out_batches(cache, [row["id"] for row in parts.dev][:40], model.config)
     exact = bits(model, dev)
     if limits is None:
+        source = SegmentSource(
+            cache=cache, utterances=usable(cache, [row["id"] for row in parts.train], _FRAMES),
+            config=model.config, batch_size=8, frames=_FRAMES,
+        )  # fmt: skip
         limits = calibrate(model, (source.batch(step) for step in range(batches)))
     quantised, _ = load_model(checkpoint)
     quantise(quantised, limits)
