@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from deepvoice.errors import VoiceError
+from deepvoice.text import accents
 from deepvoice.text.hygiene import fold
 from deepvoice.text.lexicon import Lexicon
 from deepvoice.text.phones import NUM_SILENCES, SYMBOL_IDS, VOICELESS, is_vowel
@@ -88,6 +89,8 @@ class Pronouncer:
             pass
         key = fold(word)
         found = self._look_up(key) or self._shortened(key)
+        if key != word and (phones := accents.heard(word, found.phones if found else ())):
+            found = Pronunciation(phones, found.source if found else "supplement")
         if len(self._known) >= _CACHE_LIMIT:
             self._known.clear()
         self._known[word] = found
@@ -112,7 +115,8 @@ class Pronouncer:
             if len(self._guessed) >= _CACHE_LIMIT:
                 self._guessed.clear()
             for word, key in zip(missing, keys, strict=True):
-                found[word] = self._guessed[word] = read[key]
+                phones, source = read[key]
+                found[word] = self._guessed[word] = Pronunciation(accents.heard(word, phones), source)
         return found
 
     def _look_up(self, key: str, depth: int = 0) -> Pronunciation | None:
@@ -142,8 +146,9 @@ class Pronouncer:
             return None
         for keep in (2, 1):
             plain = _DRAWN_OUT.sub(lambda run, keep=keep: run[1] * keep, key)  # type: ignore[misc]
-            # "soo" and "noo" are names in the lexicon; nobody means them.
-            found = self._look_up(plain) if keep == 1 or len(plain) > 3 or plain.endswith("ee") else None
+            # "soo" and "noo" are names in the lexicon; nobody means them. "brr" and "hmm" are what they seem.
+            usual = keep == 1 or len(plain) > 3 or plain.endswith("ee") or _SPOKEN.isdisjoint(plain)
+            found = self._look_up(plain) if usual else None
             if found:
                 return found
         return None

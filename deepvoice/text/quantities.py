@@ -93,7 +93,7 @@ def _arc_minutes(match: re.Match[str], context: Context) -> Reading | None:
 def _dimensions(match: re.Match[str], context: Context) -> Reading | None:
     """Read the "by" of "4x4" and "8.5 x 11"; a spaced multiplication sign is "times" unless a unit follows."""
     if compiled(r"\s?10\^").match(context.text, match.end()):
-        return None
+        return Reading(f"{amount(match[1], match[2])} times", match.end())
     spaced_sign = "×" in match.group() and " " in match.group()
     if spaced_sign:
         following = compiled(rf"\s?(?:{NUMBER})(?:\.\d++)?").match(context.text, match.end())
@@ -145,7 +145,9 @@ def _scaled(match: re.Match[str], context: Context) -> Reading | None:
 def _exponent(match: re.Match[str], context: Context) -> Reading | None:
     whole, fraction, sign, power = match.groups()
     spoken = f"minus {say.cardinal(power)}" if sign == "-" else say.ordinal(power)
-    return Reading(f"{amount(whole, fraction)} times ten to the {spoken}", match.end())
+    spoken = f"{amount(whole, fraction)} times ten to the {spoken}"
+    unit = _measure(match.end(), context, one=False)
+    return Reading(f"{spoken} {unit.spoken}", unit.end) if unit else Reading(spoken, match.end())
 
 
 # --- plain numbers --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import re
 
 from deepvoice.text import numbers as say
 from deepvoice.text.codes import read_phone_number
+from deepvoice.text.measures import read_unit
 from deepvoice.text.money import read_money
 from deepvoice.text.scanner import Scanner
 from deepvoice.text.units import PER_UNITS
@@ -129,7 +130,9 @@ def _read_power(scanner: Scanner) -> bool:
             spoken = f"to the minus {say.cardinal(digits)}"
         else:
             spoken = {"2": "squared", "3": "cubed"}.get(digits) or f"to the {say.ordinal(digits)}"
-        scanner.say(spoken, match.end())
+        counted = scanner.before.isdigit()
+        unit = read_unit(scanner.text, match.end(), one=False, options=scanner.options) if counted else None
+        scanner.say(f"{spoken} {unit.spoken}" if unit else spoken, unit.end if unit else match.end())
         return True
     letter = _LETTER_POWER.match(scanner.text, scanner.position)
     if letter:

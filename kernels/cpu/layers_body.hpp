@@ -45,27 +45,29 @@ static void activate(float* y, int64_t count, int activation) {
   }
 }
 
+template <int kRows>
+static inline void dense_rows(const float* x, int64_t inputs, const float* weight,
+                              const float* bias, int64_t outputs, float* y) {
+  constexpr int kOutputs = kRows == 1 ? 8 : 4;
+  int64_t o = 0;
+  for (; o + kOutputs <= outputs; o += kOutputs)
+    inner_products<kRows, kOutputs>(x, weight + o * inputs, inputs, bias ? bias + o : nullptr,
+                                    y + o, outputs);
+  for (; o < outputs; ++o)
+    inner_products<kRows, 1>(x, weight + o * inputs, inputs, bias ? bias + o : nullptr, y + o,
+                             outputs);
+}
+
 static void dense(const float* x, int64_t rows, int64_t inputs, const float* weight,
                   const float* bias, int64_t outputs, int activation, float* y) {
   int64_t r = 0;
-  for (; r + kDenseRows <= rows; r += kDenseRows) {
-    int64_t o = 0;
-    for (; o + 4 <= outputs; o += 4)
-      inner_products<kDenseRows, 4>(x + r * inputs, weight + o * inputs, inputs,
-                                    bias ? bias + o : nullptr, y + r * outputs + o, outputs);
-    for (; o < outputs; ++o)
-      inner_products<kDenseRows, 1>(x + r * inputs, weight + o * inputs, inputs,
-                                    bias ? bias + o : nullptr, y + r * outputs + o, outputs);
-  }
-  for (; r < rows; ++r) {
-    int64_t o = 0;
-    for (; o + 8 <= outputs; o += 8)
-      inner_products<1, 8>(x + r * inputs, weight + o * inputs, inputs, bias ? bias + o : nullptr,
-                           y + r * outputs + o, outputs);
-    for (; o < outputs; ++o)
-      inner_products<1, 1>(x + r * inputs, weight + o * inputs, inputs, bias ? bias + o : nullptr,
-                           y + r * outputs + o, outputs);
-  }
+  for (; r + kDenseRows <= rows; r += kDenseRows)
+    dense_rows<kDenseRows>(x + r * inputs, inputs, weight, bias, outputs, y + r * outputs);
+  // The rest at once, too: a weight that is larger than the cache is read as often as it is used.
+  const float* rest = x + r * inputs;
+  if (rows - r == 3) dense_rows<3>(rest, inputs, weight, bias, outputs, y + r * outputs);
+  if (rows - r == 2) dense_rows<2>(rest, inputs, weight, bias, outputs, y + r * outputs);
+  if (rows - r == 1) dense_rows<1>(rest, inputs, weight, bias, outputs, y + r * outputs);
   activate(y, rows * outputs, activation);
 }
 

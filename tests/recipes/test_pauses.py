@@ -15,9 +15,7 @@ def test_silence_at_the_start_of_a_word_becomes_a_pause():
     aligned = Aligned(["sil", "AA1", "N", "D", "."], [-1, 0, 1, 1, -1], [10, 30, 50, 10, 20])
     levels = energy((-80, 10), (0, 30), (-70, 40), (-5, 20), (-80, 20))
     result = insert_pauses(aligned, levels, RULE)
-    assert result == Aligned(
-        ["sil", "AA1", ",", "N", "D", "."], [-1, 0, -1, 1, 1, -1], [10, 30, 40, 10, 10, 20]
-    )
+    assert result == Aligned(["sil", "AA1", ",", "N", "D", "."], [-1, 0, -1, 1, 1, -1], [10, 30, 40, 10, 10, 20])
 
 
 def test_a_stop_keeps_its_closure():

@@ -49,6 +49,10 @@ a 3:1 lead, or 3 : 1 | a three to one lead or three to one
 up 25 bps | up twenty five basis points
 a modem of 9600 bps | a modem of nine thousand six hundred bits per second
 3 × 10^8 m/s. | three times ten to the eighth meters per second
+3 x 10^8 m/s. | three times ten to the eighth meters per second
+It is 1.5e-5 m long. | it is one point five times ten to the minus five meters long
+2e5 V | two times ten to the fifth volts
+It weighs 10^-3 kg. | it weighs ten to the minus three kilograms
 180 °C/350 °F/gas 4 | one hundred eighty degrees celsius three hundred fifty degrees fahrenheit gas four
 §§ 4-6 | sections four to six
 TL;DR it works | T L D R it works

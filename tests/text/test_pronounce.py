@@ -54,6 +54,48 @@ def test_regular_endings(pronouncer, word, phones):
     assert " ".join(pronouncer.known(word).phones) == phones
 
 
+@pytest.mark.parametrize(
+    ("word", "phones"),
+    [
+        ("brrr", "B ER1"),
+        ("brrrrrr", "B ER1"),
+        ("hmmmm", "HH AH1 M"),
+        ("grrrr", "G ER1"),
+        ("sooo", "S OW1"),
+        ("yesss", "Y EH1 S"),
+    ],
+)
+def test_words_that_are_drawn_out(pronouncer, word, phones):
+    assert " ".join(pronouncer.known(word).phones) == phones
+
+
+@pytest.mark.parametrize(
+    ("word", "phones"),
+    [
+        ("résumé", "R EH1 Z AH0 M EY2"),
+        ("re\u0301sume\u0301", "R EH1 Z AH0 M EY2"),
+        ("résumés", "R EH1 Z AH0 M EY2 Z"),
+        ("exposé's", "EH2 K S P OW0 Z EY1 Z"),
+        ("rosé", "R OW0 Z EY1"),
+        ("déjà", "D EY2 ZH AA1"),
+        ("fiancée", "F IY2 AA0 N S EY1"),
+        ("café", "K AH0 F EY1"),
+        ("naïve", "N AY2 IY1 V"),
+        ("rösé", "R OW2 Z EY1"),  # no such word: the rule for the letters
+        ("façade", "F AH0 S AA1 D"),
+    ],
+)
+def test_accents_that_are_heard(pronouncer, word, phones):
+    assert " ".join(pronouncer.known(word).phones) == phones
+
+
+def test_a_final_e_with_an_accent_is_heard_in_words_that_nobody_knows(lexicon):
+    pronouncer = Pronouncer(lexicon, lambda words: [("F", "L", "AE1", "M", "B") for _ in words])
+    said = pronouncer.guess(["flambé", "flambe"])
+    assert said["flambé"].phones == ("F", "L", "AE2", "M", "B", "EY1")
+    assert said["flambe"].phones == ("F", "L", "AE1", "M", "B")
+
+
 @pytest.mark.parametrize("rule", ["_plural", "_past", "_participle", "_suffixed"])
 def test_endings_agree_with_the_words_of_the_dictionary(lexicon, rule):
     """Words that are listed, formed as if they were not: vowels apart from the weak ones must mostly agree."""
