@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deepvoice.configs import HomographConfig
 from deepvoice.errors import VoiceError
-from deepvoice.text.heteronyms import Chosen, Spoken
+from deepvoice.text.heteronyms import Chosen, Spoken, certain
 
 Array = NDArray[np.float32]
 _SPREAD = np.uint32(2654435761)  # odd, so that multiplying keeps numbers distinct and mixes their high bits
@@ -169,8 +169,16 @@ class HomographNetwork:
         return scores_R
 
     def __call__(self, words: Sequence[Spoken], index: int) -> Chosen:
-        """Return the reading of words[index], which must be in the network; pauses are among the words."""
-        return self._readings[words[index].text][int(self.scores(words, index).argmax())]
+        """Return the reading of words[index], which must be in the network; pauses are among the words.
+
+        Where grammar leaves one reading only that is taken, whatever the scores.
+        """
+        readings = self._readings[words[index].text]
+        sure = certain(words, index)
+        for reading in readings if sure else ():
+            if reading.reading == sure:
+                return reading
+        return readings[int(self.scores(words, index).argmax())]
 
 
 def _chosen(reading: str) -> Chosen:

@@ -51,6 +51,23 @@ _PERFECT_CUES = frozenset(
     "have has had having been was were is are be being i've you've we've they've he'd she'd i'd we'd they'd he she "
     "it haven't hasn't hadn't".split()
 )
+# What settles how "read" is said, and what may stand between.
+_TO_PRESENT = frozenset(
+    "to will would can could may might must shall should do does did don't doesn't didn't can't cannot couldn't won't "
+    "wouldn't shouldn't mustn't i'll you'll he'll she'll it'll we'll they'll let let's please".split()
+)
+_PERFECT_AUXILIARIES = frozenset(
+    "have has had having haven't hasn't hadn't i've you've we've they've who've would've could've should've must've "
+    "might've".split()
+)
+_PASSIVE_AUXILIARIES = frozenset("is are was were be been being isn't aren't wasn't weren't".split())
+_SUBJECTS = frozenset("i you he she it we they anyone anybody everyone everybody someone nobody".split())
+_BETWEEN = _SUBJECTS | frozenset(
+    "not never ever always already just also only once twice recently often all both since even probably really "
+    "actually still usually sometimes simply carefully quickly widely finally".split()
+)
+_READ_PAST = Chosen("read_past", ("R", "EH1", "D"))
+_READ_PRESENT = Chosen("read_present", ("R", "IY1", "D"))
 _PAST_WORDS = frozenset("yesterday ago last earlier once then already".split())
 _DETERMINERS = frozenset("the a an this that his her my your our its their it them him up down off in".split())
 
@@ -169,10 +186,29 @@ def _plural(word: str, before: str) -> Chosen | None:
     return Chosen(f"{word}_{'vrb' if verb else 'nou'}", with_s(readings[verb]))
 
 
+def certain(words: Sequence[Spoken], index: int) -> str | None:
+    """Return the name of the reading of words[index] where grammar leaves one only ("have read"), else None.
+
+    words: of its sentence; pauses may be among them
+    """
+    if words[index].text != "read":
+        return None
+    subject = False  # between the auxiliary and its verb
+    for word, _, _ in reversed(words[max(0, index - 5) : index]):
+        if word in _TO_PRESENT:
+            return _READ_PRESENT.reading
+        if word in _PERFECT_AUXILIARIES or (word in _PASSIVE_AUXILIARIES and not subject):
+            return _READ_PAST.reading
+        if word not in _BETWEEN:
+            return None
+        subject = subject or word in _SUBJECTS
+    return None
+
+
 def _read(words: Sequence[str], before: str, after: str) -> Chosen:
     perfect = before in _PERFECT_CUES or not _PAST_WORDS.isdisjoint(words)
     past = perfect and before not in _VERB_CUES - {"i", "you", "we", "they", "who", "and"}
-    return Chosen("read_past", ("R", "EH1", "D")) if past else Chosen("read_present", ("R", "IY1", "D"))
+    return _READ_PAST if past else _READ_PRESENT
 
 
 def _live(words: Sequence[str], before: str, after: str) -> Chosen:

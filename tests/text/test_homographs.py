@@ -6,7 +6,7 @@ import pytest
 
 from deepvoice.networks.homographs import HomographNetwork
 from deepvoice.text.frontend import FrontEnd
-from deepvoice.text.heteronyms import Spoken
+from deepvoice.text.heteronyms import Spoken, certain
 from deepvoice.voice import load_voice
 
 CASES = Path(__file__).with_name("cases") / "homographs.txt"
@@ -65,10 +65,53 @@ def read(lexicon, network):
         ("She was content with the content of the book.", ["K AH0 N T EH1 N T", "K AA1 N T EH0 N T"]),
         ("Let me present you with this present.", ["P R IY0 Z EH1 N T", "P R EH1 Z AH0 N T"]),
         ("He lives for the lives he saves.", ["L IH1 V Z", "L AY1 V Z"]),
+        ("He caught a bass and played the bass.", ["B AE1 S", "B EY1 S"]),
+        ("The dove dove into the bushes.", ["D AH1 V", "D OW1 V"]),
+        ("He could lead if he would get the lead out.", ["L IY1 D", "L EH1 D"]),
+        ("There was a row about money, so we had to row.", ["R AW1", "R OW1"]),
     ],
 )
 def test_plain_sentences(read, text, phones):
     assert read(text) == phones
+
+
+READ = """
+PAST I have read it. | She has read the book. | They had already read it. | Have you read it? | He has not read it yet.
+PAST I've never read that. | We've all read it. | Having read it, she left. | I should have read it. | Who has read this?
+PAST The book has been read by many. | It was read aloud. | What have you read lately? | They're being read to.
+PRESENT I can read it. | Did you read it? | You have to read it. | He has to read a lot. | She had to read it twice.
+PRESENT Let us read it. | You'll never read it. | To really read it takes time. | Don't you ever read? | I read books.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "phones"),
+    [
+        (text, "R EH1 D" if line.startswith("PAST") else "R IY1 D")
+        for line in READ.strip().splitlines()
+        for text in line.split(" ", 1)[1].split(" | ")
+    ],
+)
+def test_read_after_auxiliaries(read, text, phones):
+    assert read(text)[-1] == phones
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("have you ever read", "read_past"),
+        ("having to read", "read_present"),
+        ("it was widely read", "read_past"),
+        ("was he read", None),  # who knows
+        ("he read", None),
+        ("read", None),
+        ("have , read", None),
+        ("have led", None),
+    ],
+)
+def test_what_grammar_settles(text, reading):
+    words = [Spoken(word) for word in text.split()]
+    assert certain(words, len(words) - 1) == reading
 
 
 def test_most_of_a_longer_list_is_right(network, lexicon, homograph_sentences):
