@@ -198,6 +198,7 @@ class GraphemeToPhonemeConfig:
     decoder_dim: int = 256  # units of the GRU that emits one unit per letter
     unit_dim: int = 48  # width of the embedding of the previous unit
     dropout: float = 0.2
+    reverse: bool = False  # a second network of these sizes reads from the last letter to the first
 
     def __post_init__(self) -> None:
         for name in ("letter_dim", "encoder_dim", "decoder_dim", "unit_dim"):

@@ -52,7 +52,7 @@ def write_voice(
 
     features: the feature hash that all modules share
     module_configs, tensors: by module name; tensors by torch's names; segmentation may be absent
-    eight_bits: write matrices and long vectors as int8, half the size (see `counted`)
+    eight_bits: write matrices and long vectors as int8, half the size (see `counted`), but for whole numbers above 127
     Raises VoiceError when a tensor is missing, has another shape or does not fit float16.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,11 +110,17 @@ def _serialise(module: str, shapes: Shapes, tensors: Mapping[str, NDArray[Any]],
             raise VoiceError(f"{module}: {name} has the shape {values.shape}; expected {shape}")
         if not np.isfinite(values).all() or (values.size and float(np.abs(values).max()) > MAX_MAGNITUDE):
             raise VoiceError(f"{module}: {name} has values beyond float16; the training diverged")
-        if eight_bits and (len(shape) > 1 or values.size >= _LONG):
+        if eight_bits and (len(shape) > 1 or values.size >= _LONG) and not _numbers(values):
             written[name], written[name + SCALES] = counted(values)
         else:
             written[name] = np.ascontiguousarray(values.astype(np.float16))
     return save(written)
+
+
+def _numbers(values: NDArray[np.float32]) -> bool:
+    """Return whether a tensor holds whole numbers of which float16 has all and 127 steps do not."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return 127 < largest <= 2048 and bool((values == np.rint(values)).all())
 
 
 def counted(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

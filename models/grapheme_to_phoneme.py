@@ -4,8 +4,11 @@ The paper's encoder-decoder squeezes a word through one vector. Here each letter
 two), so input and output run in step: a bidirectional GRU reads the letters, and a second GRU walks along them,
 given the units that it has emitted so far. Nothing has to be attended to, one word takes exactly as many steps as it
 has letters, and every hypothesis of a beam has the same length.
+
+A second network of the same sizes may read the word from its last letter to its first: it makes other mistakes.
 """
 
+import dataclasses
 import math
 
 import torch
@@ -13,7 +16,7 @@ from torch import nn
 
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.models.share import keep, mean
-from deepvoice.networks.grapheme_to_phoneme import LETTERS
+from deepvoice.networks.grapheme_to_phoneme import LETTERS, REVERSE_SHARE
 
 
 class GraphemeToPhoneme(nn.Module):
@@ -35,6 +38,8 @@ class GraphemeToPhoneme(nn.Module):
         self.units = nn.Embedding(units + 1, config.unit_dim)  # the last row is "before the first letter"
         self.decoder = nn.GRU(2 * config.encoder_dim + config.unit_dim, config.decoder_dim, batch_first=True)
         self.output = nn.Linear(config.decoder_dim, units)
+        if config.reverse:
+            self.reverse = GraphemeToPhoneme(dataclasses.replace(config, reverse=False))
 
     def forward(self, letters_BG: torch.Tensor, previous_BG: torch.Tensor) -> torch.Tensor:
         """Return logits [B, G, U].
@@ -51,7 +56,15 @@ class GraphemeToPhoneme(nn.Module):
 
         letters_BG: int64 [B, G]
         units_BKG: int64 [B, K, G]
+        With a second network this is the weighted mean of what both say, which is no log probability any more.
         """
+        own_BK = self._log_probabilities(letters_BG, units_BKG)
+        if not self.config.reverse:
+            return own_BK
+        second_BK = self.reverse.log_probabilities(letters_BG.flip(1), units_BKG.flip(2))
+        return own_BK + REVERSE_SHARE * (second_BK - own_BK)
+
+    def _log_probabilities(self, letters_BG: torch.Tensor, units_BKG: torch.Tensor) -> torch.Tensor:
         words, readings, letters = units_BKG.shape
         previous_NG = self.shift(units_BKG.flatten(0, 1))
         encoded_NGD = self._encoded(letters_BG).repeat_interleave(readings, 0)

@@ -1,9 +1,10 @@
 """Grapheme-to-phoneme network, speaking half: spelling -> phones with stress, without torch (paper section 3.1).
 
 The same arithmetic as `deepvoice.models.grapheme_to_phoneme`, one word at a time, with a beam over the units that
-the letters stand for. Hypotheses all have one unit per letter, so their probabilities compare directly; those that
-say the same phones, stress aside, are added up at the end, and the likeliest stress of the likeliest phones is said.
-A memory of known words (`deepvoice.text.analogy`) may have a say in which phones are likeliest.
+the letters stand for (`deepvoice.networks.unit_reader`). A second network, which reads from the last letter to the
+first, may weigh what the first one finds. Hypotheses that say the same phones, stress aside, are added up at the end,
+and the likeliest stress of the likeliest phones is said. A memory of known words (`deepvoice.text.analogy`) may have
+a say in which phones are likeliest.
 
 A possessive is read twice, with its ending and without: it is said as the word without it and the regular ending, but
 of the readings of that word the one is chosen that the possessive's spelling speaks for, too.
@@ -15,10 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deepvoice import kernels
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import TextError, VoiceError
-from deepvoice.networks.gru import BACKWARD, FORWARD, gru_shapes, gru_weights
+from deepvoice.networks.unit_reader import Found, UnitReader
 from deepvoice.text.phones import base
 from deepvoice.text.pronounce import with_s
 
@@ -28,7 +28,9 @@ Memory = Callable[[str, Sequence[Sequence[str]]], Sequence[float]]
 
 LETTERS = "'abcdefghijklmnopqrstuvwxyz"
 MAX_LETTERS = 32  # longer strings are pronounced in pieces; no word of the dictionary is longer than 34
-WINDOW = 4.0  # natural logarithm: a hypothesis so much less likely than the best one is dropped, which costs nothing
+REVERSE = "reverse."  # what the names of the second network's tensors begin with
+REVERSE_SHARE = 0.33  # of what it says in the log probability of a reading; chosen on the dev words
+DOUBT = 2.0  # natural logarithm: it is asked where the first network prefers one reading by less, two words of five
 POSSESSIVE = 0.5  # weight of what the possessive's spelling says beside the word's; chosen on the dev words
 UNHEARD = -8.0  # log probability of a reading that the search does not find
 
@@ -86,38 +88,17 @@ class GraphemeToPhonemeNetwork:
             raise ValueError(f"beam is {beam}; expected at least 1")
         weights = _checked(tensors, config)
         self._config, self._beam, self.memory = config, beam, memory
-        self._letters = weights["letters.weight"]
-        self._encoder = [
-            [gru_weights(weights, f"encoder.{layer}", direction) for direction in (FORWARD, BACKWARD)]
-            for layer in range(config.encoder_layers)
-        ]
-        decoder = gru_weights(weights, "decoder")
-        # The input product of the decoder falls into a part from the letters and a part that depends on the
-        # previous unit alone, which is a table.
-        encoded = 2 * config.encoder_dim
-        self._letter_gates_GE = np.ascontiguousarray(decoder.w_ih_GI[:, :encoded])
-        unit_gates_GV = np.ascontiguousarray(decoder.w_ih_GI[:, encoded:])
-        self._unit_gates_UG = kernels.dense(weights["units.weight"], unit_gates_GV, decoder.b_ih_G)
-        self._w_hh_GH, self._b_hh_G = decoder.w_hh_GH, decoder.b_hh_G
-        self._output_UD, self._output_bias_U = weights["output.weight"], weights["output.bias"]
+        self._reader = UnitReader(weights, config)
+        backward = {name.removeprefix(REVERSE): weights[name] for name in weights if name.startswith(REVERSE)}
+        self._second = UnitReader(backward, config) if config.reverse else None
         self._phones: list[tuple[str, ...]] = [tuple(unit.split()) for unit in config.units]
         self._plain = [" ".join(map(base, phones)) for phones in self._phones]
 
     @staticmethod
     def expected_shapes(config: GraphemeToPhonemeConfig) -> dict[str, tuple[int, ...]]:
         """Return the name and shape of every tensor."""
-        units, encoded, hidden = len(config.units), 2 * config.encoder_dim, config.decoder_dim
-        shapes: dict[str, tuple[int, ...]] = {
-            "letters.weight": (len(LETTERS), config.letter_dim),
-            "units.weight": (units + 1, config.unit_dim),
-            "output.weight": (units, hidden),
-            "output.bias": (units,),
-        }
-        for layer in range(config.encoder_layers):
-            inputs = encoded if layer else config.letter_dim
-            for direction in (FORWARD, BACKWARD):
-                shapes |= gru_shapes(f"encoder.{layer}", inputs, config.encoder_dim, direction)
-        return shapes | gru_shapes("decoder", encoded + config.unit_dim, hidden)
+        shapes = UnitReader.expected_shapes(config, len(LETTERS))
+        return shapes | ({REVERSE + name: shape for name, shape in shapes.items()} if config.reverse else {})
 
     def __call__(self, words: Sequence[str]) -> list[tuple[str, ...]]:
         """Return one pronunciation per word: at least one phone each, of ARPAbet with stress.
@@ -128,12 +109,21 @@ class GraphemeToPhonemeNetwork:
             tuple(phone for piece in _pieces(letters_of(word)) for phone in self._pronounce(piece)) for word in words
         ]
 
-    def search(self, word: str) -> list[tuple[tuple[int, ...], float]]:
+    def search(self, word: str) -> Found:
         """Return hypotheses of one word, the best first: a unit for each letter, and the log probability.
 
         word: 1 to MAX_LETTERS letters as `letters_of` returns them
         """
-        return self._search(self._encode(np.array([_LETTER_IDS[letter] for letter in word])))
+        letters_G = np.array([_LETTER_IDS[letter] for letter in word])
+        found = self._reader.search(self._reader.encode(letters_G), self._beam)
+        if self._second is None or len(found) == 1 or found[0][1] - found[1][1] > DOUBT:
+            return found
+        readings = [units for units, _ in found]
+        gates_GG = self._second.encode(letters_G[::-1])
+        second_K = self._second.score(gates_GG, [units[::-1] for units in readings])
+        first_K = np.array([log_probability for _, log_probability in found])
+        total_K = first_K + REVERSE_SHARE * (second_K - first_K)
+        return [(readings[k], float(total_K[k])) for k in np.argsort(-total_K, kind="stable")]
 
     def _pronounce(self, letters: str) -> tuple[str, ...]:
         """Return the most probable phones of up to MAX_LETTERS letters; never empty."""
@@ -171,8 +161,9 @@ class GraphemeToPhonemeNetwork:
 
     def _every_letter(self, letters: str) -> tuple[str, ...]:
         """Return the phones of a word whose every hypothesis is silent: let each letter sound."""
-        gates_GG = self._encode(np.array([_LETTER_IDS[letter] for letter in letters]))
-        return tuple(phone for unit in self._search(gates_GG, silent=False)[0][0] for phone in self._phones[unit])
+        gates_GG = self._reader.encode(np.array([_LETTER_IDS[letter] for letter in letters]))
+        units = self._reader.search(gates_GG, self._beam, silent=False)[0][0]
+        return tuple(phone for unit in units for phone in self._phones[unit])
 
     def _bonus(self, letters: str, readings: Sequence[tuple[int, ...]]) -> list[float]:
         """Return what the memory adds to each reading; those that differ by stress alone get the same."""
@@ -183,52 +174,6 @@ class GraphemeToPhonemeNetwork:
         bonus = dict(zip(kinds, self.memory(letters, kinds), strict=True))
         return [bonus[kind] for kind in plain]
 
-    def _encode(self, letters_G: NDArray[np.int64]) -> Array:
-        """Return the letters' part of the decoder's input gates, [letters, 3 * decoder_dim]."""
-        hidden_GD = self._letters[letters_G]
-        for forward, backward in self._encoder:
-            ahead_GD, _ = kernels.gru(hidden_GD, *forward)
-            back_GD, _ = kernels.gru(hidden_GD, *backward, reverse=True)
-            hidden_GD = np.concatenate([ahead_GD, back_GD], 1)
-        return kernels.dense(hidden_GD, self._letter_gates_GE)
-
-    def _step(self, letter_gates_G: Array, previous_K: NDArray[np.int64], state_KD: Array) -> tuple[Array, Array]:
-        """Advance K hypotheses by one letter; returns log probabilities [K, U] and states [K, D]."""
-        size = self._config.decoder_dim
-        inputs_KG = letter_gates_G + self._unit_gates_UG[previous_K]
-        recurrent_KG = kernels.dense(state_KD, self._w_hh_GH, self._b_hh_G)
-        gates_KG = _sigmoid(inputs_KG[:, : 2 * size] + recurrent_KG[:, : 2 * size])
-        reset_KD, update_KD = gates_KG[:, :size], gates_KG[:, size:]
-        candidate_KD = np.tanh(inputs_KG[:, 2 * size :] + reset_KD * recurrent_KG[:, 2 * size :])
-        state_KD = candidate_KD + update_KD * (state_KD - candidate_KD)
-        logits_KU = kernels.dense(state_KD, self._output_UD, self._output_bias_U)
-        shifted_KU = logits_KU - logits_KU.max(1, keepdims=True)
-        return shifted_KU - np.log(np.exp(shifted_KU).sum(1, keepdims=True)), state_KD
-
-    def _search(self, gates_GG: Array, silent: bool = True) -> list[tuple[tuple[int, ...], float]]:
-        """Return up to `beam` sequences of units, one per letter, with their log probabilities, the best first.
-
-        gates_GG: what `_encode` returns
-        silent: whether a letter may stand for no phone
-        """
-        units = len(self._config.units)
-        previous_K = np.array([units])
-        state_KD = np.zeros((1, self._config.decoder_dim), np.float32)
-        total_K = np.zeros(1)
-        history: list[tuple[int, ...]] = [()]
-        for letter_gates_G in gates_GG:
-            log_KU, state_KD = self._step(letter_gates_G, previous_K, state_KD)
-            candidates_KU = total_K[:, None] + log_KU
-            if not silent:
-                candidates_KU[:, 0] = -np.inf
-            flat = candidates_KU.reshape(-1)
-            likely = np.flatnonzero(flat > flat.max() - WINDOW)
-            best = likely[np.argsort(-flat[likely], kind="stable")[: self._beam]]
-            kept, previous_K = np.divmod(best, units)
-            total_K, state_KD = flat[best], np.ascontiguousarray(state_KD[kept])
-            history = [(*history[k], unit) for k, unit in zip(kept.tolist(), previous_K.tolist(), strict=True)]
-        return list(zip(history, total_K.tolist(), strict=True))
-
 
 def _likeliest(totals: Mapping[tuple[str, ...], float], plain: Mapping[tuple[str, ...], float]) -> tuple[str, ...]:
     """Return the likeliest stress of the likeliest phones.
@@ -236,12 +181,6 @@ def _likeliest(totals: Mapping[tuple[str, ...], float], plain: Mapping[tuple[str
     totals: of pronunciations; plain: of those without stress
     """
     return max(totals, key=lambda phones: (plain[tuple(map(base, phones))], totals[phones], phones))
-
-
-def _sigmoid(x: Array) -> Array:
-    # tanh does not overflow, unlike exp of a large negative number.
-    y: Array = np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1.0))
-    return y
 
 
 def _checked(tensors: Mapping[str, Array], config: GraphemeToPhonemeConfig) -> dict[str, Array]:

@@ -12,9 +12,16 @@ from typing import Any
 
 import torch
 
+from deepvoice.config import from_dict, to_dict
+from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import ConfigError
 from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
 from deepvoice.recipes.common.command import reported
+
+
+def settings(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a checkpoint's network, those too that it is older than."""
+    return to_dict(from_dict(GraphemeToPhonemeConfig, state["config"]))
 
 
 def average(paths: Sequence[Path]) -> dict[str, Any]:
@@ -24,8 +31,9 @@ def average(paths: Sequence[Path]) -> dict[str, Any]:
     """
     states = [load_checkpoint(path) for path in paths]
     first = states[0]
+    sizes = settings(first)
     for path, state in zip(paths, states, strict=True):
-        odd = [name for name in first["config"] if name != "dropout" and state["config"][name] != first["config"][name]]
+        odd = [name for name, value in settings(state).items() if name != "dropout" and value != sizes[name]]
         if odd or state["meta"] != first["meta"]:
             raise ConfigError(f"{path} differs from {paths[0]} in {odd or 'its phones'}; average what began as one")
     weights: Mapping[str, torch.Tensor] = first["ema"]

@@ -23,7 +23,7 @@ _FIRST = 256  # code points below are free for marks
 _LETTERS = 128  # a letter is one ASCII character
 ORDER = 6  # longer sequences read no better
 THRESHOLD = 0.7  # natural logarithm: what a gram must be worth over all training words to be kept
-WEIGHT = 0.45  # of the log probability beside the network's; chosen on the dev words
+WEIGHT = 0.3  # of the log probability beside the network's; chosen on the dev words
 
 
 class Graphones:

@@ -7,6 +7,7 @@ Stop it at any time and start it again: it resumes exactly. `last.pt` in the out
 """
 
 import argparse
+import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from deepvoice.recipes.common.plot import draw_table
 from deepvoice.recipes.common.samples import Samples
 from deepvoice.recipes.common.train_loop import Trainer, train
 from deepvoice.recipes.grapheme_to_phoneme.batches import Batch, PhasedBatches, WordBatches
+from deepvoice.recipes.grapheme_to_phoneme.lexicon import Pronunciation
 from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, read
 from deepvoice.recipes.grapheme_to_phoneme.score import score
 from deepvoice.text.phones import phone_set_hash
@@ -62,6 +64,7 @@ class TrainingSettings:
     smoothing: float  # label smoothing
     evaluate_every: int  # steps
     seed: int
+    reverse: bool = False  # learn to read from the last letter to the first, to be joined by the `pair` step
 
     def __post_init__(self) -> None:
         require_range("epochs", self.epochs, 0.0, 10_000.0)
@@ -85,14 +88,33 @@ def default_config() -> Path:
     return Path(__file__).with_name("config.toml")
 
 
-def held_out_error(model: nn.Module, entries: Sequence[Entry]) -> dict[str, float]:
-    """Return PER and WER in percent on held-out words, stress ignored, greedy, and the words read in a second."""
+def mirrored(entry: Entry) -> Entry:
+    """Return a word with its letters and units from the last to the first; its pronunciations stay as they are."""
+    units = tuple(tuple(reversed(said)) for said in entry.units)
+    return dataclasses.replace(entry, word=entry.word[::-1], units=units)
+
+
+def read_mirrored(network: GraphemeToPhonemeNetwork, units: Sequence[str], words: Sequence[str]) -> list[Pronunciation]:
+    """Return the pronunciations of mirrored words, from the first phone on."""
+    found = [network.search(word)[0][0] for word in words]
+    return [tuple(phone for unit in reversed(said) for phone in units[unit].split()) for said in found]
+
+
+def held_out_error(model: nn.Module, entries: Sequence[Entry], reverse: bool = False) -> dict[str, float]:
+    """Return PER and WER in percent on held-out words, stress ignored, greedy, and the words read in a second.
+
+    reverse: the words are mirrored
+    """
     tensors = {name: value.detach().cpu().float().numpy() for name, value in model.state_dict().items()}
-    network = GraphemeToPhonemeNetwork(tensors, model.config, beam=1)  # type: ignore[arg-type]
+    config = model.config
+    assert isinstance(config, GraphemeToPhonemeConfig)
+    network, units = GraphemeToPhonemeNetwork(tensors, config, beam=1), config.units
 
     def of(words: Sequence[Entry]) -> Ratios:
         started = time.perf_counter()
-        result = score([entry.pronunciations for entry in words], network([entry.word for entry in words]))
+        spelled = [entry.word for entry in words]
+        said = read_mirrored(network, units, spelled) if reverse else network(spelled)
+        result = score([entry.pronunciations for entry in words], said)
         phones = sum(len(entry.pronunciations[0]) for entry in words)
         return {
             "dev_per": (result.phone_errors * phones, phones),
@@ -135,6 +157,8 @@ def run(
     """
     entries, units = read(data)
     schedule = settings.training
+    if schedule.reverse:
+        entries = [mirrored(entry) for entry in entries]
     trained = [entry for entry in entries if entry.split == "train"]
     own = WordBatches([e for e in trained if not e.extra], units, schedule.letters_per_batch, schedule.seed)
     mixed = WordBatches(trained, units, schedule.letters_per_batch, schedule.seed)
@@ -165,7 +189,7 @@ def run(
     def evaluate(module: nn.Module, step: int) -> dict[str, float]:
         if ranks().first:
             show(module, max((entry.word for entry in dev[:100]), key=len), Samples(out, step))
-        return held_out_error(module, dev)
+        return held_out_error(module, dev, schedule.reverse)
 
     return train(
         model,

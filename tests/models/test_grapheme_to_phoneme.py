@@ -1,8 +1,11 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from deepvoice.configs import GraphemeToPhonemeConfig
 from deepvoice.errors import ConfigError, TextError, VoiceError
+from deepvoice.networks import grapheme_to_phoneme
 from deepvoice.networks.grapheme_to_phoneme import MAX_LETTERS, GraphemeToPhonemeNetwork, letters_of
 from deepvoice.text.phones import PHONES, base
 from deepvoice.text.pronounce import with_s
@@ -11,6 +14,7 @@ UNITS = ("", "AE1", "AH0", "B", "EH1", "IH0", "K", "K S", "S", "T", "Y UW1")
 CONFIG = GraphemeToPhonemeConfig(
     units=UNITS, letter_dim=6, encoder_layers=2, encoder_dim=7, decoder_dim=9, unit_dim=5, dropout=0.1
 )
+PAIR = dataclasses.replace(CONFIG, reverse=True)
 
 
 def random_tensors(config=CONFIG, seed=0, scale=0.6):
@@ -60,9 +64,7 @@ def test_a_wider_beam_is_never_less_probable():
     words = ["tabasco", "cable", "excuse", "beset"]
 
     def best(beam, word):
-        network = GraphemeToPhonemeNetwork(tensors, CONFIG, beam)
-        gates = network._encode(np.array(["'abcdefghijklmnopqrstuvwxyz".index(c) for c in word]))
-        return max(log_probability for _, log_probability in network._search(gates))
+        return max(value for _, value in GraphemeToPhonemeNetwork(tensors, CONFIG, beam).search(word))
 
     for word in words:
         assert best(64, word) >= best(1, word) - 1e-5
@@ -161,22 +163,38 @@ class TestAgainstTorch:
         return torch, model.eval()
 
     def test_tensor_names_and_shapes(self):
-        _, model = self.model()
-        found = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-        assert found == GraphemeToPhonemeNetwork.expected_shapes(CONFIG)
+        for config in (CONFIG, PAIR):
+            _, model = self.model(config)
+            found = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+            assert found == GraphemeToPhonemeNetwork.expected_shapes(config)
 
     @pytest.mark.parametrize("word", ["a", "cat", "tacks'", "abcdefghijklmnopqrstuvwxyz"])
     def test_log_probabilities_agree(self, word):
         torch, model = self.model()
-        network = GraphemeToPhonemeNetwork(random_tensors(), CONFIG, beam=3)
         letters = np.array(["'abcdefghijklmnopqrstuvwxyz".index(c) for c in word])
-        found = network._search(network._encode(letters))
-        for units, log_probability in found:
+        for units, log_probability in GraphemeToPhonemeNetwork(random_tensors(), CONFIG, beam=3).search(word):
             units_BG = torch.tensor([units])
             with torch.no_grad():
                 logits_BGU = model(torch.from_numpy(letters)[None], model.shift(units_BG))
             expected = logits_BGU.log_softmax(-1).gather(2, units_BG[..., None]).sum()
             assert log_probability == pytest.approx(float(expected), abs=2e-4)
+
+    def test_a_second_network_has_its_share_in_every_reading(self, monkeypatch):
+        torch, model = self.model(PAIR)
+        tensors = random_tensors(PAIR)
+        found = GraphemeToPhonemeNetwork(tensors, PAIR, beam=5).search("tabasco")
+        assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
+        letters = torch.tensor([["'abcdefghijklmnopqrstuvwxyz".index(c) for c in "tabasco"]])
+        with torch.no_grad():
+            together = model.log_probabilities(letters, torch.tensor([[units for units, _ in found]]))[0]
+        assert [value for _, value in found] == pytest.approx(together.tolist(), abs=2e-4)
+        first = {name: value for name, value in tensors.items() if not name.startswith("reverse.")}
+        alone = dict(GraphemeToPhonemeNetwork(first, CONFIG, beam=5).search("tabasco"))
+        assert set(alone) == {units for units, _ in found}
+        assert any(abs(value - alone[units]) > 0.1 for units, value in found)
+        monkeypatch.setattr(grapheme_to_phoneme, "DOUBT", 0.0)
+        sure = GraphemeToPhonemeNetwork(tensors, PAIR, beam=5).search("tabasco")
+        assert dict(sure) == alone
 
     def test_log_probability_of_given_units(self):
         torch, model = self.model()

@@ -1,3 +1,4 @@
+import dataclasses
 import gzip
 import json
 import math
@@ -7,6 +8,10 @@ import pytest
 
 pytest.importorskip("torch")
 
+from deepvoice.config import from_dict
+from deepvoice.configs import GraphemeToPhonemeConfig
+from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme
+from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.grapheme_to_phoneme import refine, relabel
 from deepvoice.recipes.grapheme_to_phoneme.align import align, fit
 from deepvoice.recipes.grapheme_to_phoneme.baselines import G2pEnNetwork, LetterBaseline
@@ -19,7 +24,16 @@ from deepvoice.recipes.grapheme_to_phoneme.prepare import Entry, build, read, wr
 from deepvoice.recipes.grapheme_to_phoneme.relabel import Channel, Teachers, choose, label, unrelated_names
 from deepvoice.recipes.grapheme_to_phoneme.score import edit_distance, score
 from deepvoice.recipes.grapheme_to_phoneme.teacher_lexicon import from_misaki, unrelated
-from deepvoice.recipes.grapheme_to_phoneme.train import ModelSettings, Settings, TrainingSettings, default_config, run
+from deepvoice.recipes.grapheme_to_phoneme.train import (
+    ModelSettings,
+    Settings,
+    TrainingSettings,
+    default_config,
+    held_out_error,
+    mirrored,
+    read_mirrored,
+    run,
+)
 from deepvoice.text.analogy import Graphones as Compiled
 from deepvoice.text.phones import PHONES, base
 
@@ -178,6 +192,33 @@ def test_training_resumes_exactly_and_is_evaluated(tmp_path, capsys):
     rows = json.loads(figures.read_text())
     for name in ("ours, network alone", "ours, with morphology"):
         assert 0.0 <= rows[name]["lenient_wer"] <= 100.0
+
+
+def test_mirrored_words_are_read_from_their_first_phone_on():
+    said = (("S", "IH1", "K", "S"),)
+    entry = Entry(word="six", split="train", pronunciations=said, units=(("S", "IH1", "K S"),))
+    back = mirrored(entry)
+    assert (back.word, back.units, back.pronunciations) == ("xis", (("K S", "IH1", "S"),), entry.pronunciations)
+    units = ("", "IH1", "K S", "S")
+
+    class Finds:
+        def search(self, word):
+            assert word == "xis"
+            return [((2, 1, 3), -0.1), ((2, 0, 3), -3.0)]
+
+    assert read_mirrored(Finds(), units, ["xis"]) == [("S", "IH1", "K", "S")]
+
+
+def test_a_network_learns_to_read_backwards(tmp_path):
+    entries, units = build(made_up_words(), min_count=1)
+    write(entries, units, tmp_path / "data")
+    training = dataclasses.replace(SETTINGS.training, epochs=12.0, learning_rate=0.02, evaluate_every=10, reverse=True)
+    settings = dataclasses.replace(SETTINGS, training=training)
+    trainer = run(settings, tmp_path / "data", tmp_path / "back", dev_words=50)
+    model = GraphemeToPhoneme(from_dict(GraphemeToPhonemeConfig, load_checkpoint(tmp_path / "back/last.pt")["config"]))
+    model.load_state_dict(trainer.ema)
+    dev = [mirrored(entry) for entry in entries if entry.split != "train"]
+    assert held_out_error(model.eval(), dev, reverse=True)["dev_per"] < held_out_error(model, dev)["dev_per"]
 
 
 def test_relabelled_words_train_a_second_run(tmp_path):

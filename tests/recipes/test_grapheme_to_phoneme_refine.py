@@ -14,7 +14,8 @@ from deepvoice.models.grapheme_to_phoneme import GraphemeToPhoneme, expected_err
 from deepvoice.networks.grapheme_to_phoneme import LETTERS
 from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
 from deepvoice.recipes.common.faults import DataError
-from deepvoice.recipes.grapheme_to_phoneme import average, hypotheses, refine
+from deepvoice.recipes.grapheme_to_phoneme import average, hypotheses, pair, refine
+from deepvoice.recipes.grapheme_to_phoneme.evaluate import from_checkpoint
 from deepvoice.recipes.grapheme_to_phoneme.lexicon import word_families
 from deepvoice.recipes.grapheme_to_phoneme.prepare import build, write
 from deepvoice.text.phones import phone_set_hash
@@ -118,6 +119,26 @@ def test_refining_makes_listed_readings_likelier_and_resumes_exactly(trained, tm
     assert load_checkpoint(tmp_path / "other" / "last.pt")["step"] == 1
     with pytest.raises(DataError, match="no word has both"):
         refine.HypothesisBatches({}, 100, 0)
+
+
+def test_pair_of_networks(trained, tmp_path):
+    folder, _, _ = trained
+    first = load_checkpoint(folder / "first" / "last.pt")
+    other = {**first, "ema": {name: value + 1.0 for name, value in first["ema"].items()}}
+    save_checkpoint(other, tmp_path / "other.pt")
+    paths = [folder / "first" / "last.pt", tmp_path / "other.pt"]
+    assert pair.main([*map(str, paths), "--out", str(tmp_path / "both")]) == 0
+    both = load_checkpoint(tmp_path / "both" / "last.pt")
+    assert both["config"] == {**first["config"], "reverse": True} and both["meta"] == first["meta"]
+    for name, value in first["ema"].items():
+        assert torch.equal(both["ema"][name], value) and torch.equal(both["ema"][f"reverse.{name}"], value + 1.0)
+    network = from_checkpoint(tmp_path / "both" / "last.pt", beam=4)
+    assert all(network(["bad", "kit"]))
+    with pytest.raises(ConfigError, match="is a pair already"):
+        pair.pair(paths[0], tmp_path / "both" / "last.pt")
+    save_checkpoint({**other, "config": {**first["config"], "unit_dim": 9}}, tmp_path / "other.pt")
+    with pytest.raises(ConfigError, match="unit_dim"):
+        pair.pair(*paths)
 
 
 def test_average_of_weights(trained, tmp_path):

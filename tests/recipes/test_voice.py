@@ -16,7 +16,7 @@ from deepvoice.errors import KernelUnavailableError, VoiceError
 from deepvoice.networks.vocoder import CONDITIONER, LIMITS
 from deepvoice.recipes.vocoder.quantise import CALIBRATION
 from deepvoice.recipes.voice.pack import CHECKPOINTS, check_hashes, pack
-from deepvoice.recipes.voice.replace import replace_module
+from deepvoice.recipes.voice.replace import holds_int8, replace_module
 from deepvoice.recipes.voice.round_trip import read_sentences, words_of
 from deepvoice.recipes.voice.run import STAGES, Places, run
 from deepvoice.recipes.voice.stages import select
@@ -196,6 +196,22 @@ def test_one_module_is_replaced_and_the_others_stay(runs, tmp_path):
     torch.save(state | {"meta": META | {"phones": "0" * 16}}, run / "last.pt")
     with pytest.raises(VoiceError, match="was trained with phones 0000"):
         replace_module(voice, "duration", run)
+
+
+def test_one_module_alone_may_have_eight_bits(runs, tmp_path):
+    voice = tmp_path / "voice"
+    packed(runs, voice)
+    before = {path.name: path.read_bytes() for path in voice.iterdir()}
+    module = "grapheme_to_phoneme"
+    replace_module(voice, module, runs / module, eight_bits=True)
+    assert read_manifest(voice).format_version == 2
+    rounded = load_voice(voice, (module,)).tensors[module]
+    assert holds_int8(voice / f"{module}.safetensors")
+    weights = torch.load(runs / module / "last.pt", weights_only=True)["ema"]
+    for name, value in weights.items():
+        assert np.abs(rounded[name] - value.numpy()).max() <= np.abs(value.numpy()).max() / 200
+    replace_module(voice, "duration", runs / "duration")  # the others stay as they are
+    assert (voice / "duration.safetensors").read_bytes() == before["duration.safetensors"]
 
 
 def test_the_wavenet_is_replaced_and_the_conditioner_stays(runs, tmp_path):

@@ -77,9 +77,9 @@ def test_plain_sentences(read, text, phones):
 
 READ = """
 PAST I have read it. | She has read the book. | They had already read it. | Have you read it? | He has not read it yet.
-PAST I've never read that. | We've all read it. | Having read it, she left. | I should have read it. | Who has read this?
-PAST The book has been read by many. | It was read aloud. | What have you read lately? | They're being read to.
-PRESENT I can read it. | Did you read it? | You have to read it. | He has to read a lot. | She had to read it twice.
+PAST I've never read that. | We've all read it. | Having read it, she left. | I should have read it.
+PAST The book has been read by many. | It was read aloud. | What have you read lately? | Is it being read?
+PRESENT I can read it. | Did you read it? | You have to read it. | He has to read a lot. | I had to read it.
 PRESENT Let us read it. | You'll never read it. | To really read it takes time. | Don't you ever read? | I read books.
 """
 

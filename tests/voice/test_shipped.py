@@ -44,9 +44,16 @@ def test_int8_and_float32_say_the_same(shipped):
 
 
 def test_pronunciations_are_those_of_the_default_voice(shipped):
-    """int8 in the networks that read text moves no word of a page."""
-    text = "I read that the record was sold. Zanorvik and Bluthomel quickly blipped the grontle past Yevarra."
+    """int8 in what chooses between readings moves no word of a page."""
+    text = "I read that the record was sold. They live in the lead of the wind, and object to use what is close."
     assert shipped.phonemes(text) == deepvoice.load().phonemes(text)
+
+
+def test_made_up_words_sound_nearly_as_in_the_default_voice(shipped):
+    """heart-lite has one network where heart has two; most words are the same."""
+    words = "zanorvik blipped grontle yevarra kavrintosk brenlow quindle marzetti okonkwo trebble".split()
+    same = [shipped.phonemes(word) == deepvoice.load().phonemes(word) for word in words]
+    assert sum(same) >= 8
 
 
 def test_the_small_voice_says_that_it_does_not_align():

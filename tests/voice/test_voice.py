@@ -1,5 +1,6 @@
 """The voice folder: what is right loads, everything else is one clear error."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -19,7 +20,7 @@ from deepvoice.voice import (
     read_manifest,
     voice_names,
 )
-from deepvoice.voice_writer import counted, write_manifest, write_voice
+from deepvoice.voice_writer import counted, write_manifest, write_module, write_voice
 
 
 @pytest.fixture
@@ -245,6 +246,21 @@ def test_whole_numbers_stay_exact_in_eight_bits():
     counts, scales = counted(numbers)
     assert scales.shape == (1,) and scales[0] == 1.0
     np.testing.assert_array_equal(counts * scales[0], numbers)
+
+
+def test_larger_whole_numbers_are_not_counted(tiny_voice, tmp_path):
+    """Numbers of more than 127 classes of words: 127 steps would mix them up."""
+    module = "homographs"
+    voice = load_voice(tiny_voice, (module,))
+    config = dataclasses.replace(voice.configs[module], classes=300, class_bits=13)
+    tensors = {**voice.tensors[module], "classes": (np.arange(1 << 13) % 301).astype(np.float32)}
+    tensors["coarse"] = np.zeros(301, np.float32)
+    from safetensors.numpy import load_file
+
+    write_module(tmp_path, module, config, tensors, eight_bits=True)
+    held = load_file(tmp_path / f"{module}.safetensors")
+    assert held["classes"].dtype == np.float16
+    np.testing.assert_array_equal(held["classes"].astype(np.float32), tensors["classes"])
 
 
 def test_damaged_eight_bits(folder):
