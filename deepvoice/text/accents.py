@@ -27,6 +27,12 @@ _LISTED: dict[str, Phones] = {
         "fiancée": "F IY2 AA0 N S EY1",
         "divorcée": "D IH0 V AO2 R S EY1",
         "née": "N EY1",
+        "crème": "K R EH1 M",
+        "mâché": "M AH0 SH EY1",
+        "appliqué": "AE2 P L AH0 K EY1",
+        "outré": "UW0 T R EY1",
+        "são": "S AW1",
+        "über": "UW1 B ER0",
         "à": "AA1",
         "élan": "EY2 L AA1 N",
     }.items()

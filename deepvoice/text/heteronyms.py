@@ -64,8 +64,10 @@ _PASSIVE_AUXILIARIES = frozenset("is are was were be been being isn't aren't was
 _SUBJECTS = frozenset("i you he she it we they anyone anybody everyone everybody someone nobody".split())
 _BETWEEN = _SUBJECTS | frozenset(
     "not never ever always already just also only once twice recently often all both since even probably really "
-    "actually still usually sometimes simply carefully quickly widely finally".split()
+    "actually still usually sometimes simply carefully quickly widely finally yet now then slowly here".split()
 )
+_THIRD = frozenset("he she it".split())  # "he read" is past, unless somebody makes him
+_CAUSES = frozenset("make makes made let lets see sees saw watch watched hear heard help helped that".split())
 _READ_PAST = Chosen("read_past", ("R", "EH1", "D"))
 _READ_PRESENT = Chosen("read_present", ("R", "IY1", "D"))
 _PAST_WORDS = frozenset("yesterday ago last earlier once then already".split())
@@ -194,15 +196,16 @@ def certain(words: Sequence[Spoken], index: int) -> str | None:
     if words[index].text != "read":
         return None
     subject = False  # between the auxiliary and its verb
-    for word, _, _ in reversed(words[max(0, index - 5) : index]):
+    before = [word for word, _, _ in reversed(words[max(0, index - 5) : index])]
+    for word in before:
         if word in _TO_PRESENT:
             return _READ_PRESENT.reading
-        if word in _PERFECT_AUXILIARIES or (word in _PASSIVE_AUXILIARIES and not subject):
+        if word in _PERFECT_AUXILIARIES or (word in _PASSIVE_AUXILIARIES and not subject) or before[0] == "well":
             return _READ_PAST.reading
         if word not in _BETWEEN:
-            return None
+            return _READ_PAST.reading if before[0] in _THIRD and word not in _CAUSES else None
         subject = subject or word in _SUBJECTS
-    return None
+    return _READ_PAST.reading if before and before[0] in _THIRD else None
 
 
 def _read(words: Sequence[str], before: str, after: str) -> Chosen:

@@ -31,6 +31,7 @@ _SUFFIXES: dict[str, Phones] = {"ness": ("N", "AH0", "S"), "less": ("L", "AH0", 
 _NO_PREFIX = frozenset("until unless".split())
 _SPOKEN = frozenset("aeiouy")  # a word without one of these is spelled
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")  # "soooo", "yesss"
+_CRIES = frozenset("boo woo moo eek".split())
 _SILENT_E = re.compile("(?:(?<![aeiou])[aeiouy][bdfgklmnprstvz]|[cgvzsu])ing$")  # the stem most likely ends in e
 _CACHE_LIMIT = 20_000  # words the model was asked for
 
@@ -147,7 +148,7 @@ class Pronouncer:
         for keep in (2, 1):
             plain = _DRAWN_OUT.sub(lambda run, keep=keep: run[1] * keep, key)  # type: ignore[misc]
             # "soo" and "noo" are names in the lexicon; nobody means them. "brr" and "hmm" are what they seem.
-            usual = keep == 1 or len(plain) > 3 or plain.endswith("ee") or _SPOKEN.isdisjoint(plain)
+            usual = keep == 1 or len(plain) > 3 or plain.endswith("ee") or _SPOKEN.isdisjoint(plain) or plain in _CRIES
             found = self._look_up(plain) if usual else None
             if found:
                 return found

@@ -92,7 +92,7 @@ def _arc_minutes(match: re.Match[str], context: Context) -> Reading | None:
 
 def _dimensions(match: re.Match[str], context: Context) -> Reading | None:
     """Read the "by" of "4x4" and "8.5 x 11"; a spaced multiplication sign is "times" unless a unit follows."""
-    if compiled(r"\s?10\^").match(context.text, match.end()):
+    if compiled(rf"\s?(?:10\^|(?:{NUMBER})(?:\.\d++)?\s?(?:=|is\s\d))").match(context.text, match.end()):
         return Reading(f"{amount(match[1], match[2])} times", match.end())
     spaced_sign = "×" in match.group() and " " in match.group()
     if spaced_sign:
@@ -147,6 +147,8 @@ def _exponent(match: re.Match[str], context: Context) -> Reading | None:
     spoken = f"minus {say.cardinal(power)}" if sign == "-" else say.ordinal(power)
     spoken = f"{amount(whole, fraction)} times ten to the {spoken}"
     unit = _measure(match.end(), context, one=False)
+    if not unit and context.text[match.end() : match.end() + 1].isalnum():
+        return None  # a code such as 3e8f
     return Reading(f"{spoken} {unit.spoken}", unit.end) if unit else Reading(spoken, match.end())
 
 
@@ -210,7 +212,7 @@ AFTER_BY = Rule("unit", r"(\d{4})(?![\d.,])", _after_by)
 TIMES = Rule("unit", rf"({NUMBER})(?:\.(\d++))?x(?![A-Za-z0-9])", _times)
 LINES = Rule("unit", r"(480|576|720|1080|1440|2160|4320)([pi])(?![A-Za-z0-9])", _scan_lines)
 SCALED = Rule("cardinal", rf"({NUMBER})(?:\.(\d++))?([KkMB]|bn)(?=\s[a-z])", _scaled)
-EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?!\w|\.\w)", _exponent)
+EXPONENT = Rule("math", rf"({NUMBER})(?:\.(\d++))?[eE]([+-]?)(\d{{1,3}})(?!\d|\.\w)", _exponent)
 RATING = Rule("fraction", r"(\d{1,2})\.(\d)/(5|10|100)(?![\d/.])", _rating)
 BOOK = Rule(
     "ordinal",

@@ -67,6 +67,8 @@ def read(lexicon, network):
         ("He lives for the lives he saves.", ["L IH1 V Z", "L AY1 V Z"]),
         ("He caught a bass and played the bass.", ["B AE1 S", "B EY1 S"]),
         ("The dove dove into the bushes.", ["D AH1 V", "D OW1 V"]),
+        ("Let's resume.", ["R IH0 Z UW1 M"]),
+        ("Send us your resume.", ["R EH1 Z AH0 M EY2"]),
         ("He could lead if he would get the lead out.", ["L IY1 D", "L EH1 D"]),
         ("There was a row about money, so we had to row.", ["R AW1", "R OW1"]),
     ],
@@ -102,8 +104,12 @@ def test_read_after_auxiliaries(read, text, phones):
         ("have you ever read", "read_past"),
         ("having to read", "read_present"),
         ("it was widely read", "read_past"),
-        ("was he read", None),  # who knows
-        ("he read", None),
+        ("he read", "read_past"),  # not "reads"
+        ("then she read", "read_past"),
+        ("let it read", "read_present"),
+        ("does he read", "read_present"),
+        ("she is well read", "read_past"),
+        ("we read", None),
         ("read", None),
         ("have , read", None),
         ("have led", None),

@@ -52,6 +52,10 @@ a modem of 9600 bps | a modem of nine thousand six hundred bits per second
 3 x 10^8 m/s. | three times ten to the eighth meters per second
 It is 1.5e-5 m long. | it is one point five times ten to the minus five meters long
 2e5 V | two times ten to the fifth volts
+3e8m/s | three times ten to the eighth meters per second
+the code 3e8f | the code three e eight f
+2 x 3 = 6 | two times three equals six
+a 4 x 4 truck | a four by four truck
 It weighs 10^-3 kg. | it weighs ten to the minus three kilograms
 180 °C/350 °F/gas 4 | one hundred eighty degrees celsius three hundred fifty degrees fahrenheit gas four
 §§ 4-6 | sections four to six

@@ -62,6 +62,7 @@ def test_regular_endings(pronouncer, word, phones):
         ("hmmmm", "HH AH1 M"),
         ("grrrr", "G ER1"),
         ("sooo", "S OW1"),
+        ("booo", "B UW1"),
         ("yesss", "Y EH1 S"),
     ],
 )
