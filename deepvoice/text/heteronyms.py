@@ -195,17 +195,20 @@ def certain(words: Sequence[Spoken], index: int) -> str | None:
     """
     if words[index].text != "read":
         return None
-    subject = False  # between the auxiliary and its verb
     before = [word for word, _, _ in reversed(words[max(0, index - 5) : index])]
+    nearest = before[0] if before else ""
+    if nearest == "well":
+        return _READ_PAST.reading
+    subject = False  # between the auxiliary and its verb
     for word in before:
         if word in _TO_PRESENT:
             return _READ_PRESENT.reading
-        if word in _PERFECT_AUXILIARIES or (word in _PASSIVE_AUXILIARIES and not subject) or before[0] == "well":
+        if word in _PERFECT_AUXILIARIES or (word in _PASSIVE_AUXILIARIES and not subject):
             return _READ_PAST.reading
         if word not in _BETWEEN:
-            return _READ_PAST.reading if before[0] in _THIRD and word not in _CAUSES else None
+            return _READ_PAST.reading if nearest in _THIRD and word not in _CAUSES else None
         subject = subject or word in _SUBJECTS
-    return _READ_PAST.reading if before and before[0] in _THIRD else None
+    return _READ_PAST.reading if nearest in _THIRD else None
 
 
 def _read(words: Sequence[str], before: str, after: str) -> Chosen:

@@ -24,6 +24,14 @@ def settings(state: Mapping[str, Any]) -> dict[str, Any]:
     return to_dict(from_dict(GraphemeToPhonemeConfig, state["config"]))
 
 
+def put(state: dict[str, Any], folder: Path, what: str) -> int:
+    """Write a checkpoint into a folder as a run would, and say what it is; returns the exit status."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_checkpoint(state, folder / "last.pt")
+    print(f"{folder / 'last.pt'}: {what}")
+    return 0
+
+
 def average(paths: Sequence[Path]) -> dict[str, Any]:
     """Return a checkpoint with the mean of the averaged weights; all else is the first one's.
 
@@ -49,14 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     arguments = parser.parse_args(argv)
 
-    def work() -> int:
-        mean = average(arguments.checkpoints)
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        save_checkpoint(mean, arguments.out / "last.pt")
-        print(f"{arguments.out / 'last.pt'}: the mean of {len(arguments.checkpoints)}")
-        return 0
-
-    return reported(work)
+    paths = arguments.checkpoints
+    return reported(lambda: put(average(paths), arguments.out, f"the mean of {len(paths)}"))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from typing import Any
 
 from deepvoice.errors import ConfigError
 from deepvoice.networks.grapheme_to_phoneme import REVERSE
-from deepvoice.recipes.common.checkpoint import load_checkpoint, save_checkpoint
+from deepvoice.recipes.common.checkpoint import load_checkpoint
 from deepvoice.recipes.common.command import reported
-from deepvoice.recipes.grapheme_to_phoneme.average import settings
+from deepvoice.recipes.grapheme_to_phoneme.average import put, settings
 
 _FREE = ("dropout", "reverse")  # settings that the two may differ in
 
@@ -46,15 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("reverse", type=Path, metavar="REVERSE", help="last.pt of the one that reads backwards")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     arguments = parser.parse_args(argv)
-
-    def work() -> int:
-        joined = pair(arguments.first, arguments.reverse)
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        save_checkpoint(joined, arguments.out / "last.pt")
-        print(f"{arguments.out / 'last.pt'}: both networks")
-        return 0
-
-    return reported(work)
+    return reported(lambda: put(pair(arguments.first, arguments.reverse), arguments.out, "both networks"))
 
 
 if __name__ == "__main__":

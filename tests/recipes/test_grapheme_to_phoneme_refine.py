@@ -121,12 +121,18 @@ def test_refining_makes_listed_readings_likelier_and_resumes_exactly(trained, tm
         refine.HypothesisBatches({}, 100, 0)
 
 
-def test_pair_of_networks(trained, tmp_path):
-    folder, _, _ = trained
-    first = load_checkpoint(folder / "first" / "last.pt")
+@pytest.fixture
+def two_networks(trained, tmp_path):
+    """Two checkpoints that differ in their weights, and their paths."""
+    paths = [trained[0] / "first" / "last.pt", tmp_path / "other.pt"]
+    first = load_checkpoint(paths[0])
     other = {**first, "ema": {name: value + 1.0 for name, value in first["ema"].items()}}
-    save_checkpoint(other, tmp_path / "other.pt")
-    paths = [folder / "first" / "last.pt", tmp_path / "other.pt"]
+    save_checkpoint(other, paths[1])
+    return first, other, paths
+
+
+def test_pair_of_networks(two_networks, tmp_path):
+    first, other, paths = two_networks
     assert pair.main([*map(str, paths), "--out", str(tmp_path / "both")]) == 0
     both = load_checkpoint(tmp_path / "both" / "last.pt")
     assert both["config"] == {**first["config"], "reverse": True} and both["meta"] == first["meta"]
@@ -141,12 +147,8 @@ def test_pair_of_networks(trained, tmp_path):
         pair.pair(*paths)
 
 
-def test_average_of_weights(trained, tmp_path):
-    folder, _, _ = trained
-    first = load_checkpoint(folder / "first" / "last.pt")
-    other = {**first, "ema": {name: value + 1.0 for name, value in first["ema"].items()}}
-    save_checkpoint(other, tmp_path / "other.pt")
-    paths = [folder / "first" / "last.pt", tmp_path / "other.pt"]
+def test_average_of_weights(two_networks, tmp_path):
+    first, other, paths = two_networks
     assert average.main([*map(str, paths), "--out", str(tmp_path / "mean")]) == 0
     mean = load_checkpoint(tmp_path / "mean" / "last.pt")
     assert mean["config"] == first["config"] and mean["meta"] == first["meta"]
